@@ -1,0 +1,1 @@
+"""Settings that suites and tests share; the plugin itself is installed, not loaded from here."""
