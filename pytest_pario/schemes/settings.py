@@ -1,0 +1,111 @@
+"""The strategies by name, and how one is asked for: `resonant:scheme=timed,unit=64KiB,nodes=4`. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from pytest_pario.errors import ParameterError, UnknownParameterError
+from pytest_pario.model import STRATEGIES
+from pytest_pario.schemes.timed import DELAY_S, require_delay
+from pytest_pario.units import MiB, parse_bytes
+
+Scheme = Literal["auto", "agents", "timed"]
+SecondPhase = Literal["direct", "exchange"]
+BUFFER = 16 * MiB
+"""What an agent holds in memory at once, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class StrategySettings:
+    """One strategy and its parameters; what a strategy does not use, it does not look at."""
+
+    name: str
+    agents: int | None = None
+    """How many ranks touch the file in two_phase and data_shipping; None takes all."""
+    buffer: int = BUFFER
+    """Bytes that an agent holds at once (two_phase, resonant)."""
+    stripe: int | None = None
+    """Bytes bound to one agent at a time in data_shipping, rounded up to whole blocks; None is 16 blocks."""
+    block: int = 0
+    """File block of data_shipping; 0 takes 256 KiB."""
+    unit: int | None = None
+    """Striping unit (resonant); None asks the filesystem."""
+    nodes: int | None = None
+    """Number of I/O nodes (resonant); None asks the filesystem."""
+    scheme: Scheme = "auto"
+    """Agents, timed, or whichever the requests call for (RES-26)."""
+    second: SecondPhase = "direct"
+    """How a read's second phase gets its bytes: from the nodes' caches, or from the agents."""
+    per_node: int = 1
+    """Agents of each node, one after the other (RES-23)."""
+    delay_s: float = DELAY_S
+    """Pause of a timed process before the next one may send."""
+
+    def __post_init__(self) -> None:
+        if self.name not in STRATEGIES:
+            raise ParameterError("strategy", self.name, f"one of {', '.join(STRATEGIES)}", "strategy")
+        for name in ("agents", "buffer", "stripe", "unit", "nodes", "per_node"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ParameterError(f"{self.name}.{name}", value, "1 or more", "strategy")
+        if self.block < 0:
+            raise ParameterError(f"{self.name}.block", self.block, "0 or more", "strategy")
+        for name, kind in (("scheme", Scheme), ("second", SecondPhase)):
+            if getattr(self, name) not in get_args(kind):
+                allowed = "one of " + ", ".join(get_args(kind))
+                raise ParameterError(f"{self.name}.{name}", getattr(self, name), allowed, "strategy")
+        require_delay(self.delay_s)
+
+    def __str__(self) -> str:
+        changed = (
+            f"{field.name}={getattr(self, field.name)}"
+            for field in dataclasses.fields(self)
+            if field.name != "name" and getattr(self, field.name) != field.default
+        )
+        told = ",".join(changed)
+        return f"{self.name}:{told}" if told else self.name
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "agents": int,
+    "buffer": parse_bytes,
+    "stripe": parse_bytes,
+    "block": parse_bytes,
+    "unit": parse_bytes,
+    "nodes": int,
+    "per_node": int,
+    "scheme": str,
+    "second": str,
+    "delay_s": float,
+}
+
+
+def parse_strategy(text: str) -> StrategySettings:
+    """Take a name, or a name with parameters behind a colon."""
+    name, _, rest = text.partition(":")
+    given: dict[str, Any] = {}
+    for pair in filter(None, rest.split(",")):
+        key, _, value = pair.partition("=")
+        if key not in _READERS:
+            raise UnknownParameterError(key, _READERS)
+        try:
+            given[key] = _READERS[key](value)
+        except ValueError:
+            raise ParameterError(f"{name}.{key}", value, "a number or a size such as 64KiB", "strategy") from None
+    return StrategySettings(name, **given)
+
+
+def with_hints(settings: StrategySettings, hints: Mapping[str, str]) -> StrategySettings:
+    """Fill in what hints say and the settings leave open; a hint that is no positive number says nothing."""
+    told: dict[str, Any] = {}
+    for key, hint in (("unit", "striping_unit"), ("nodes", "striping_factor"), ("agents", "cb_nodes"),
+                      ("stripe", "IBM_io_buffer_size")):  # fmt: skip
+        text = hints.get(hint, "")
+        if getattr(settings, key) is None and text.isdigit() and int(text) > 0:
+            told[key] = int(text)
+    if settings.buffer == BUFFER and hints.get("cb_buffer_size", "").isdigit() and int(hints["cb_buffer_size"]) > 0:
+        told["buffer"] = int(hints["cb_buffer_size"])
+    return dataclasses.replace(settings, **told)

@@ -1,0 +1,171 @@
+"""Runs of the model: one program, a sweep over segments, interference, scaling, locks (SIM-08, SIM-15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_pario.errors import ParameterError
+from pytest_pario.patterns.strided import Strided
+from pytest_pario.schemes.resonance import SEGMENTS_PER_CALL
+from pytest_pario.simulate.engine import Engine, Process
+from pytest_pario.simulate.programs import Program, start
+from pytest_pario.simulate.storage import Storage
+from pytest_pario.units import GiB, KiB, MiB
+
+SEGMENTS = tuple(size * KiB for size in (32, 64, 128, 256, 512, 1024))
+SEEDS = (1, 2, 3)
+ELSEWHERE = 1 << 40
+"""Where on each disk a second file lies."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a program achieved, and what it cost the nodes."""
+
+    seconds: float
+    moved_bytes: int
+    discontinuities: int
+    """Of all nodes and programs together."""
+    revocations: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Bytes per second."""
+        return self.moved_bytes / self.seconds if self.seconds else 0.0
+
+
+def run(program: Program, scheme: str, storage: Storage, seed: int = 1) -> Result:
+    """One program alone."""
+    engine = Engine(storage, seed)
+    for process in start(program, scheme, storage):
+        engine.add(process)
+    seconds = engine.run()
+    return Result(
+        seconds,
+        sum(node.moved_bytes for node in engine.nodes),
+        sum(node.discontinuities for node in engine.nodes),
+        sum(node.revocations for node in engine.nodes),
+    )
+
+
+def mean_rate(program: Program, scheme: str, storage: Storage, seeds: Sequence[int] = SEEDS) -> float:
+    """Bytes per second, averaged over seeds."""
+    if not seeds:
+        raise ParameterError("seeds", seeds, "one or more", "simulation")
+    return sum(run(program, scheme, storage, seed).rate for seed in seeds) / len(seeds)
+
+
+def demonstration(n: int, segment: int, total_bytes: int = 64 * MiB) -> Program:
+    """N processes read four segments each per call (RES-04)."""
+    return Program(Strided(segment, per_call=SEGMENTS_PER_CALL), n, total_bytes)
+
+
+def sweep(
+    n: int,
+    scheme: str,
+    storage: Storage,
+    segments: Sequence[int] = SEGMENTS,
+    *,
+    seeds: Sequence[int] = SEEDS,
+    total_bytes: int = 64 * MiB,
+) -> dict[int, float]:
+    """Rate of the demonstration program for each segment size."""
+    return {size: mean_rate(demonstration(n, size, total_bytes), scheme, storage, seeds) for size in segments}
+
+
+def resonance_table(
+    storage: Storage,
+    processes: Sequence[int] = (4, 2),
+    segments: Sequence[int] = SEGMENTS,
+    schemes: Sequence[str] = ("independent", "collective", "resonant"),
+    *,
+    seeds: Sequence[int] = SEEDS,
+    total_bytes: int = 64 * MiB,
+) -> dict[tuple[str, int], dict[int, float]]:
+    """All sweeps: by scheme and number of processes, the rate of each segment size (SIM-08)."""
+    return {
+        (scheme, n): sweep(n, scheme, storage, segments, seeds=seeds, total_bytes=total_bytes)
+        for scheme in schemes
+        for n in processes
+    }
+
+
+@dataclass(frozen=True)
+class Interference:
+    """Rates of two programs that share the nodes, alone and together (RES-38)."""
+
+    compute_s: float
+    alone: float
+    together: float
+    other_alone: float
+    other_together: float
+
+    @property
+    def relative(self) -> float:
+        """Rate with the other program over the rate without."""
+        return self.together / self.alone
+
+
+def interfere(
+    scheme: str, compute_s: float, storage: Storage, seed: int = 1, total_bytes: int = 256 * MiB
+) -> Interference:
+    """The demonstration program (4 processes, 64 KiB) beside mpi-io-test on another file of the same nodes.
+
+    The other program computes between its calls, which are independent, so that it is the same trouble for every
+    scheme; it goes on as long as the first one runs, and alone it gets as long.
+    """
+    first = demonstration(4, 64 * KiB, total_bytes)
+    other = Program(Strided(64 * KiB), 4, 64 * GiB, compute_s=compute_s, base=ELSEWHERE)
+    engine = Engine(storage, seed)
+    watched = {engine.add(process) for process in start(first, scheme, storage, "first")}
+    moved = _count_bytes(engine, start(other, "independent", storage))
+    seconds = engine.run(watched)
+    undisturbed = Engine(storage, seed)
+    moved_alone = _count_bytes(undisturbed, start(other, "independent", storage))
+    undisturbed.run(limit_s=seconds)
+    alone = run(first, scheme, storage, seed).rate
+    return Interference(
+        compute_s,
+        alone,
+        first.total_bytes / seconds,
+        sum(moved_alone.values()) / seconds,
+        sum(moved.values()) / seconds,
+    )
+
+
+def scaling(
+    scheme: str,
+    processes: Sequence[int],
+    storage: Storage,
+    segment: int = MiB,
+    *,
+    seed: int = 1,
+    each_bytes: int = 4 * MiB,
+) -> dict[int, float]:
+    """mpi-io-test on more and more processes: rate relative to one of them (RES-40)."""
+    rates = {n: run(Program(Strided(segment), n, n * each_bytes), scheme, storage, seed).rate for n in {1, *processes}}
+    return {n: rates[n] / rates[1] for n in processes}
+
+
+def contention(scheme: str, record: int, storage: Storage, n: int = 4, seed: int = 1) -> Result:
+    """Interleaved small writes to shared blocks: every lock token goes back and forth unless an agent keeps it."""
+    if not storage.lock_unit:
+        raise ParameterError("storage.lock_unit", 0, "positive: without locks there is no contention", "simulation")
+    program = Program(Strided(record, per_call=SEGMENTS_PER_CALL), n, 8 * MiB, writes=True)
+    return run(program, scheme, storage, seed)
+
+
+def _count_bytes(engine: Engine, processes: Sequence[Process]) -> dict[int, int]:
+    """Add processes to a run; the bytes that each has got so far are in what is returned."""
+    moved: dict[int, int] = {}
+
+    def counting(number: int, process: Process) -> Process:
+        for step in process:
+            yield step
+            if step[0] == "move":
+                moved[number] = moved.get(number, 0) + sum(size for _, _, size in step[1])
+
+    for number, process in enumerate(processes):
+        engine.add(counting(number, process))
+    return moved
