@@ -1,0 +1,146 @@
+"""Cold caches, and the proof of it (CONS-42, CONS-48).
+
+Residency 0 on every client is necessary, not proof: a server, a hypervisor or a filesystem with a cache of its own may
+still have the data. So a state says what was shown, and a read that is faster than the device can be is flagged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pytest_pario.errors import CacheStateError, ParameterError
+from pytest_pario.measure.residency import resident_fraction
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+State = Literal["cold", "client-cold", "cached", "unknown"]
+
+RESIDENT_LIMIT = 0.01
+"""A page or two of a file may be brought back by looking at it."""
+COMMAND_LIMIT_S = 300.0
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
+"""Filesystems whose only page cache on the way to the device is this node's."""
+
+
+OWN_CACHE = ("zfs",)
+"""Filesystems of this node that keep data in a cache of their own, which no page of the page cache shows."""
+
+
+@dataclass(frozen=True)
+class FlushRule:
+    """How caches are emptied before a read."""
+
+    drop_caches: bool = False
+    """Also drop all clean pages of the node, where this user may."""
+    command: str | None = None
+    """Site command that empties the caches of servers; run on root, its success is the site's statement."""
+    require_cold: bool = False
+    """Fail where the caches cannot be shown to be cold (ERR-10)."""
+
+
+@dataclass(frozen=True)
+class CacheState:
+    """What is known of the caches before a read."""
+
+    state: State
+    resident: float | None
+    """Largest resident fraction of a file on any rank."""
+    methods: tuple[str, ...]
+    """How they were emptied, and how that was shown."""
+    why: str = ""
+
+
+def flush_caches(comm: MPI.Comm, paths: Sequence[Path], fstype: str, rule: FlushRule) -> CacheState:
+    """Empty the caches of the files on all clients, and of the servers where the site says how; then prove it."""
+    methods = ["fsync+fadvise on every rank"]
+    for path in paths:
+        evict(path)
+    comm.Barrier()
+    if rule.drop_caches and _drop_caches():
+        methods.append("drop_caches")
+    if rule.command:
+        _run_command(comm, rule.command)
+        methods.append("site command")
+    comm.Barrier()
+    found = [resident_fraction(path) for path in paths]
+    told = comm.allgather([(one.fraction, one.method) for one in found])
+    fractions = [fraction for rank in told for fraction, _ in rank]
+    methods.append("shown by " + "/".join(sorted({method for rank in told for _, method in rank})))
+    known = [fraction for fraction in fractions if fraction is not None]
+    resident = max(known, default=None) if len(known) == len(fractions) else None
+    state = classify(resident, fstype, server_flushed=bool(rule.command))
+    result = CacheState(state, resident, tuple(methods), explain(state, resident, fstype))
+    if rule.require_cold and state not in ("cold", "client-cold"):
+        raise CacheStateError(f"caches are {state}: {result.why}")
+    return result
+
+
+def classify(resident: float | None, fstype: str, server_flushed: bool) -> State:
+    """Name the state that a resident fraction shows."""
+    if fstype == "tmpfs":
+        return "cached"
+    if resident is None or (fstype in OWN_CACHE and not server_flushed):
+        return "unknown"
+    if resident > RESIDENT_LIMIT:
+        return "cached"
+    return "cold" if server_flushed or fstype in LOCAL else "client-cold"
+
+
+def explain(state: State, resident: float | None, fstype: str) -> str:
+    """Say in one sentence why the state is what it is."""
+    if fstype == "tmpfs":
+        return "tmpfs lives in memory and cannot be evicted"
+    if state == "unknown" and fstype in OWN_CACHE:
+        return f"{fstype} has a cache of its own that cannot be seen (give a site flush command)"
+    if state == "unknown":
+        return "no way to see what the page cache holds"
+    if state == "cached":
+        return f"{resident:.1%} of a file is still in a page cache after eviction"
+    if state == "client-cold":
+        return f"no page on any client; servers of {fstype} may have the data (give a site flush command)"
+    return "no page on any client, and no server cache that was not flushed"
+
+
+def evict(path: Path) -> None:
+    """Write a file's dirty pages and drop its clean ones on this node; a file that is gone has none."""
+    with contextlib.suppress(FileNotFoundError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(handle)
+
+
+def _drop_caches() -> bool:
+    try:
+        DROP_CACHES.write_text("1\n")
+    except OSError:
+        return False
+    return True
+
+
+def _run_command(comm: MPI.Comm, command: str) -> None:
+    """Run the site's command on root; its failure is everybody's error."""
+    problem = None
+    if comm.rank == 0:
+        try:
+            done = subprocess.run(
+                shlex.split(command), capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
+            )
+            if done.returncode:
+                problem = f"a command that succeeds; it ended with {done.returncode}: {done.stderr.strip()[:200]}"
+        except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+            problem = f"a command that can be run: {error}"
+    problem = comm.bcast(problem, root=0)
+    if problem:
+        raise ParameterError("flush_command", command, problem, "--pario-flush-command")
