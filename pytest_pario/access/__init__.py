@@ -1,0 +1,1 @@
+"""Everything that touches a file: the collective guard, tracing, and later the executor."""

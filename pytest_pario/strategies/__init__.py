@@ -1,0 +1,1 @@
+"""Collective I/O schemes over MPI: protocol, and one file per strategy."""

@@ -1,0 +1,70 @@
+"""An open MPI file as the agents use it: contiguous independent calls on the plain bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_pario import mpi
+from pytest_pario.patterns.pieces import Bytes
+from pytest_pario.units import GiB
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+AT_ONCE = 1 * GiB
+"""Bytes of one call: libraries before MPI 4 take counts below 2^31 only."""
+
+
+class MpiFile:
+    """A handle with the view of a file that has just been opened."""
+
+    def __init__(self, handle: MPI.File) -> None:
+        """The handle stays its owner's."""
+        codes = mpi.load()
+        self._handle, self._byte, self._status = handle, codes.BYTE, codes.Status()
+
+    def write_at(self, offset: int, data: Bytes) -> int:
+        """Write all of `data`."""
+        return self._move(self._handle.Write_at, offset, data)
+
+    def read_at(self, offset: int, out: Bytes) -> int:
+        """Fill `out`."""
+        return self._move(self._handle.Read_at, offset, out)
+
+    def start_write(self, offset: int, data: Bytes) -> MpiPending:
+        """Ask for writes, and go on."""
+        return self._start(self._handle.Iwrite_at, offset, data)
+
+    def start_read(self, offset: int, out: Bytes) -> MpiPending:
+        """Ask for reads, and go on."""
+        return self._start(self._handle.Iread_at, offset, out)
+
+    def _move(self, call: Any, offset: int, data: Bytes) -> int:
+        moved = 0
+        for begin in range(0, data.size, AT_ONCE):
+            part = data[begin : begin + AT_ONCE]
+            call(offset + begin, [part, part.size, self._byte], self._status)
+            moved += self._status.Get_elements(self._byte)
+        return moved
+
+    def _start(self, call: Any, offset: int, data: Bytes) -> MpiPending:
+        parts = (data[begin : begin + AT_ONCE] for begin in range(0, data.size, AT_ONCE))
+        places = range(offset, offset + data.size, AT_ONCE)
+        return MpiPending([call(at, [part, part.size, self._byte]) for at, part in zip(places, parts, strict=True)])
+
+
+class MpiPending:
+    """Requests of one transfer."""
+
+    def __init__(self, requests: list[MPI.Request]) -> None:
+        """Not yet waited for."""
+        self._requests = requests
+
+    def wait(self) -> int:
+        """Wait for all; returns the bytes that they moved."""
+        codes, moved = mpi.load(), 0
+        for request in self._requests:
+            status = codes.Status()
+            request.Wait(status)
+            moved += status.Get_elements(codes.BYTE)
+        return moved
