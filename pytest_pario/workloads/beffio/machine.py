@@ -1,0 +1,27 @@
+"""What the benchmark has to know of the machine, where nobody tells it (BEFF-07, BEFF-65)."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from collections.abc import Sequence
+
+from pytest_pario.environment.context import Context
+from pytest_pario.environment.machine import memory_limit
+from pytest_pario.workloads.beffio.settings import Machine
+
+
+def detect_machine(hostnames: Sequence[str]) -> Machine:
+    """Memory of root's node, shared out among its ranks; all nodes are taken to be alike."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    node_bytes = min(total, memory_limit(Context(os.curdir)) or total)
+    per_node = Counter(hostnames)
+    most = max(per_node.values())
+    return Machine(len(hostnames), most, node_bytes // most, node_bytes * len(per_node))
+
+
+def describe_system() -> dict[str, object]:
+    """Operating system and machine for the header of a report (BEFF-61)."""
+    told = platform.uname()
+    return {"host": told.node, "operating system": f"{told.system} {told.release}", "machine": told.machine}

@@ -1,0 +1,79 @@
+"""When what is measured: the time of each pattern and the order of the experiments. Pure (BEFF-22, 23, 50, 51)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_pario.model import Access
+from pytest_pario.workloads.beffio.averages import ACCESSES, Definition
+from pytest_pario.workloads.beffio.table import ROWS, TYPES, Row, rows_of
+
+RewriteRule = Literal["type0", "all"]
+
+WRITE_UNITS = sum(row.units for row in ROWS)
+"""64: all patterns of one access method."""
+SCATTER_UNITS = sum(row.units for row in rows_of(0))
+"""22: those of type 0."""
+
+
+def shares(definition: Definition, rewrite: RewriteRule) -> int:
+    """S: units of time of one partition (BEFF-22, BEFF-23)."""
+    # 1.x: 64 * 3; 2.0: 64 + 22 + 64 with the rewrite of type 0 only, else 64 * 3
+    everything = definition == "1.x" or rewrite == "all"
+    return WRITE_UNITS * 3 if everything else WRITE_UNITS * 2 + SCATTER_UNITS
+
+
+def partition_seconds(definition: Definition, total_s: float, partitions: int) -> float:
+    """T_n: release 2.0 spreads T over the partitions, release 1.x gives it to each (BEFF-23)."""
+    return total_s / partitions if definition == "2.0" else total_s
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pattern of one access method in one partition: one test."""
+
+    n: int
+    access: Access
+    row: Row
+
+    @property
+    def key(self) -> tuple[int, Access, int]:
+        """Partition, access method, pattern number."""
+        return self.n, self.access, self.row.number
+
+    @property
+    def file_key(self) -> tuple[int, Access, int]:
+        """Partition, access method, type: what happens between one open and its close."""
+        return self.n, self.access, self.row.type
+
+    @property
+    def id(self) -> str:
+        """The id of its test: `n4-write-scatter-p06-32k+8`."""
+        return f"n{self.n}-{self.access}-{self.row.kind}-{self.row.name}-{self.row.label}"
+
+
+def types_of(access: Access, definition: Definition, rewrite: RewriteRule) -> tuple[int, ...]:
+    """Which types an access method runs: release 2.0 rewrites type 0 only (BEFF-51)."""
+    if access == "rewrite" and definition == "2.0" and rewrite == "type0":
+        return (0,)
+    return tuple(range(len(TYPES)))
+
+
+def order(partitions: Sequence[int], definition: Definition, rewrite: RewriteRule) -> tuple[Step, ...]:
+    """All steps in the benchmark's order (BEFF-50).
+
+    Release 2.0 writes all partitions, then rewrites, then reads; release 1.x finishes one partition after the other.
+    """
+    pairs: list[tuple[int, Access]]
+    if definition == "2.0":
+        pairs = [(n, access) for access in ACCESSES for n in sorted(partitions)]
+    else:
+        pairs = [(n, access) for n in sorted(partitions) for access in ACCESSES]
+    return tuple(
+        Step(n, access, row)
+        for n, access in pairs
+        for kind in types_of(access, definition, rewrite)
+        for row in rows_of(kind)
+    )

@@ -1,0 +1,1 @@
+"""The suite of the Parallel I/O Benchmarking Consortium (CONS)."""

@@ -1,0 +1,1 @@
+"""The benchmarks of MPI-IO/GPFS: contiguous, discontiguous, partitioning, access ranges, strided, random records."""

@@ -1,0 +1,1 @@
+"""Suites: tables of patterns and tests that measure them."""

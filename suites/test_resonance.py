@@ -1,0 +1,144 @@
+"""Resonant I/O and data shipping next to the library's own collective calls (RES-29..41).
+
+Programs of the study: demonstration, coll_perf, mpi-io-test, ior, noncontig and HPIO with four variants each, two
+programs at once, and more and more processes. Every byte is verified; the table at the end compares strategies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_pario.model import Access, Pattern
+from pytest_pario.session.keys import OPTIONS, SESSION
+from pytest_pario.units import KiB, MiB
+from pytest_pario.workloads.resonance.choosing import resonant_strategy
+from pytest_pario.workloads.resonance.programs import demonstration, mpi_io_test, rows
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from pytest_pario.fixtures.operations import Operations
+    from pytest_pario.fixtures.runner import Pario
+
+STRATEGIES = ("native", "independent", "two_phase", "data_shipping", "resonant")
+BRIEF = ("native", "resonant")
+"""What the variants are run with in the quick profile."""
+SCANS = {
+    "quick": (64, 256, 1024),
+    "nightly": (32, 64, 128, 256, 512, 1024),
+    "full": (16, 32, 64, 128, 256, 512, 1024),
+}
+"""Segments of a scan, KiB."""
+SCANNED = {"quick": 1 * MiB, "nightly": 64 * MiB, "full": 1024 * MiB}
+"""Bytes that each process reads for one point of a scan."""
+
+
+def cases(profile: str, ranks: int) -> list[tuple[Pattern, str, Access]]:
+    """Each program with each strategy, written and read.
+
+    Quick runs all of that on the demonstration and noncontig only; a read writes first, so that the other programs are
+    verified in both directions too.
+    """
+    found: list[tuple[Pattern, str, Access]] = []
+    for pattern in rows(profile, ranks):
+        whole = profile != "quick" or pattern.name.startswith("demo") or pattern.name.endswith("16KiB-c-nc")
+        phases: tuple[Access, ...] = ("write", "read") if whole else ("read",)
+        strategies = STRATEGIES if whole else BRIEF
+        found += [(pattern, strategy, phase) for strategy in strategies for phase in phases]
+    return found
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    profile = metafunc.config.stash[OPTIONS].profile
+    session = metafunc.config.stash.get(SESSION, None)
+    if "pattern" in metafunc.fixturenames:
+        chosen = cases(profile, session.size if session else 1)
+        metafunc.parametrize(("pattern", "strategy", "phase"), chosen, ids=[f"{p.name}-{s}-{f}" for p, s, f in chosen])
+    if "segment" in metafunc.fixturenames:
+        metafunc.parametrize(
+            "segment", [size * KiB for size in SCANS[profile]], ids=[f"{s}KiB" for s in SCANS[profile]]
+        )
+
+
+class Comparing:
+    """Runs a row under a strategy and keeps it for the table."""
+
+    def __init__(self, pario: Pario, comm: MPI.Intracomm, directory: Path) -> None:
+        """Belong to one test."""
+        self._pario, self._comm, self._directory = pario, comm, directory
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether as little as possible is to be moved."""
+        return self._pario.profile == "quick"
+
+    def text(self, strategy: str) -> tuple[str, str]:
+        """A strategy with its parameters, and where its striping comes from."""
+        if strategy != "resonant":
+            return strategy, ""
+        return resonant_strategy(self._comm, self._directory, self._pario.parameters.hints)
+
+    def run(self, pattern: Pattern, phase: Access, strategy: str) -> None:
+        """Measure, keep, and see that the strategy was the one asked for."""
+        text, source = self.text(strategy)
+        record = self._pario.run(pattern, phase, rounds=3, warmup_rounds=0, strategy=text)
+        kept = {"row": pattern.name, "phase": phase, "strategy": strategy}
+        self._pario.note(strategy_row=kept, striping_source=source)
+        assert str(record.facts["strategy"]).partition(":")[0] == strategy
+        assert record.samples.moved_bytes
+
+
+@pytest.fixture
+def comparing(pario: Pario, comm: MPI.Intracomm, scratch_dir: Path) -> Comparing:
+    """Run rows under strategies."""
+    return Comparing(pario, comm, scratch_dir)
+
+
+# RES-29: three runs, caches flushed before each, read programs also run as writes; RES-30..37, RES-41
+@pytest.mark.extended
+def test_program(pattern: Pattern, strategy: str, phase: Access, comparing: Comparing) -> None:
+    comparing.run(pattern, phase, strategy)
+
+
+# RES-40: 1 MiB segments on 1, 2, 4, … processes
+@pytest.mark.extended
+@pytest.mark.pario_clients("ends")
+@pytest.mark.parametrize("strategy", BRIEF)
+def test_scaling(strategy: str, clients: int, comm: MPI.Intracomm, comparing: Comparing) -> None:
+    assert comm.size == clients
+    comparing.run(mpi_io_test(MiB, 2), "read", strategy)
+
+
+# RES-38, RES-39: two programs on disjoint communicators, each rate with and without the other
+@pytest.mark.extended
+@pytest.mark.parametrize("strategy", ["two_phase", "resonant"])
+def test_interference(
+    strategy: str, comm: MPI.Intracomm, scratch_dir: Path, operations: Operations, comparing: Comparing
+) -> None:
+    from pytest_pario.workloads.resonance.interference import measure_interference
+
+    if comm.size < 4:
+        pytest.skip("two programs of two processes each need four ranks")
+    text, _ = comparing.text(strategy)
+    calls = 8 if comparing.is_quick else 256
+    first, other = demonstration(64 * KiB, calls), mpi_io_test(64 * KiB, calls)
+    found = [
+        measure_interference(comm, scratch_dir, first, other, strategy=text, compute_s=pause) for pause in (0.01, 0.0)
+    ]
+    operations(found[-1], case=f"interference-{strategy}", interference=[one.plain() for one in found])
+    assert all(rate > 0 for one in found for rate in (one.alone, one.together, one.other_alone, one.other_together))
+
+
+# RES-41: where is the peak of non-collective reads, and what striping would it mean
+@pytest.mark.extended
+@pytest.mark.pario_clients("all")
+def test_scan(segment: int, clients: int, pario: Pario, comm: MPI.Intracomm) -> None:
+    assert comm.size == clients
+    calls = max(1, SCANNED[pario.profile] // (4 * segment))
+    record = pario.run(demonstration(segment, calls, coll=False), "read", rounds=3, warmup_rounds=0)
+    moved, seconds = sum(record.samples.moved_bytes), sum(record.samples.elapsed_s)
+    pario.note(resonance_scan={comm.size: {segment: moved / seconds / MiB}})
+    assert moved == 3 * comm.size * calls * 4 * segment

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_pario.errors import ParameterError
+from pytest_pario.units import GiB, MiB
+from pytest_pario.workloads.beffio.machine import describe_system, detect_machine
+from pytest_pario.workloads.beffio.settings import PARAMETERS, Machine, Settings, read_settings
+from pytest_pario.workloads.parameters import Table, resolve
+
+MACHINE = Machine(8, 4, 2 * GiB, 16 * GiB)
+TABLE = Table(PARAMETERS)
+
+
+def read(*pairs: str, time_s: float | None = None, profile: str = "quick") -> Settings:
+    return read_settings(resolve(TABLE, pairs), time_s, profile, MACHINE)
+
+
+def test_defaults_of_the_profiles() -> None:  # BEFF-65
+    quick, full = read(), read(profile="full")
+    assert quick.total_s < 10
+    assert (full.total_s, full.limit_bytes, full.max_chunk) == (1800, None, None)
+    assert full.mpart == 16 * MiB
+    assert quick.mpart == 2 * MiB
+    assert quick.partitions == (2, 4, 8)
+    assert (quick.definition, quick.rewrite, quick.unique_open, quick.termination) == (
+        "2.0",
+        "type0",
+        False,  # BEFF-33
+        "geometric",  # BEFF-26
+    )
+
+
+def test_what_is_asked_for_is_taken(tmp_path: Path) -> None:  # BEFF-49, BEFF-65
+    (tmp_path / "h").write_text("8 all all on_open cb_nodes 2\n")
+    found = read(
+        "beff_partitions=8, 1,3", "beff_memory=1000M", "beff_rewrite=all", "beff_definition=1.x", "beff_noshared=1",
+        f"beff_hints={tmp_path / 'h'}", "beff_max_segment=64M", "beff_dedicated=no", time_s=60,
+    )  # fmt: skip
+    assert found.partitions == (1, 3, 8)
+    assert (found.memory_mib, found.mpart) == (1000, 8192000)
+    assert (found.definition, found.rewrite, found.noshared, found.total_s) == ("1.x", "all", True, 60)
+    assert found.partition_s == 60
+    assert found.limit_bytes is None
+    assert found.hints is not None
+    assert found.hints.on_open(8, "read", "shared") == {"cb_nodes": "2"}
+    assert found.plain()["partitions"] == [1, 3, 8]
+
+
+@pytest.mark.parametrize(
+    ("pair", "told"),
+    [
+        ("beff_partitions=16", "1 to 8, the ranks of this job"),
+        ("beff_partitions=0", "1 to 8"),
+        ("beff_partitions=2;4", "commas between"),
+        ("beff_partitions=2,2", "different sizes"),
+        ("beff_partitions=1,2,3,4,5,6,7,8,1,2,3", "different sizes"),
+        ("beff_memory=0", "beff_memory = '0'"),
+        ("beff_total_memory=0", "beff_total_memory"),
+        ("beff_definition=3.0", "one of 1.x, 2.0"),
+        ("beff_termination=never", "one of geometric, per_call"),
+        ("beff_hints=/nowhere/x", "No such file"),
+    ],
+)
+def test_wrong_parameters(pair: str, told: str) -> None:  # BEFF-49, BEFF-65
+    with pytest.raises(ParameterError, match=told.replace("(", "\\(")):
+        read(pair)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_time_that_is_none(seconds: float) -> None:  # BEFF-65
+    with pytest.raises(ParameterError, match="positive number of seconds"):
+        read(time_s=seconds)
+
+
+def test_least_space() -> None:  # GEN-16
+    one, all_at_once = read("beff_partitions=8"), read("beff_partitions=2,4,8")
+    each = one.least_bytes // 8
+    assert all_at_once.least_bytes == 14 * each
+    assert read("beff_partitions=2,4,8", "beff_definition=1.x").least_bytes == 8 * each
+    # one call of each pattern: 9 + 8 + 8 calls of about 1 MiB and three of MPART, two segments
+    assert 25 * MiB < each < 64 * MiB
+
+
+def test_the_machine_is_found_out() -> None:  # BEFF-04, BEFF-07, BEFF-52
+    found = detect_machine(["a", "a", "b", "b"])
+    assert (found.ranks, found.processes_per_node) == (4, 2)
+    assert found.total_memory_bytes == 4 * found.memory_bytes
+    assert set(describe_system()) == {"host", "operating system", "machine"}

@@ -1,0 +1,42 @@
+"""The suite as a table: what each profile runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_pario.workloads.btio.classes import CLASSES, find_class
+from pytest_pario.workloads.btio.outputs import NO_OUTPUT, SUBTYPES
+from pytest_pario.workloads.btio.record import pattern_of
+from pytest_pario.workloads.btio.run import Run
+from suites import test_btio as suite
+
+ALL = {NO_OUTPUT, *SUBTYPES}
+
+
+def subtypes(profile: str, name: str, mode: str) -> set[str]:
+    return {subtype for one, how, subtype, _ in suite.rows(profile) if (one, how) == (name, mode)}
+
+
+def test_what_the_profiles_run() -> None:
+    assert subtypes("quick", "S", "solved") == ALL
+    assert subtypes("quick", "A", "replay") == set(SUBTYPES)
+    assert set(suite.rows("quick")) < set(suite.rows("nightly")) < set(suite.rows("full"))
+    for name, mode in (("W", "solved"), ("A", "solved"), ("B", "replay"), ("C", "replay")):
+        assert subtypes("nightly", name, mode) == (ALL if mode == "solved" else set(SUBTYPES))
+    for name in CLASSES:
+        assert subtypes("full", name, "solved") == ALL
+        assert subtypes("full", name, "replay") == set(SUBTYPES)
+
+
+@pytest.mark.parametrize("subtype", SUBTYPES)
+def test_records_of_the_two_modes_are_never_taken_for_each_other(subtype: str) -> None:
+    patterns = [pattern_of(Run(find_class("S"), subtype, mode)) for mode in ("solved", "replay")]
+    assert len({pattern.name for pattern in patterns}) == len({pattern.id for pattern in patterns}) == 2
+
+
+def test_needed_memory_is_an_upper_bound() -> None:
+    from pytest_pario.workloads.btio.solver import Solver
+
+    problem = find_class("A")
+    assert Run(problem, "none").needed_memory(1) >= Solver(problem).memory_bytes + problem.field_bytes
+    assert Run(problem, "full", "replay").needed_memory(4) == problem.field_bytes // 4

@@ -1,0 +1,60 @@
+"""Which strategy a row gets, and where its striping comes from; a communicator of one process is enough."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_pario.errors import StripeUnknownError
+from pytest_pario.model import Pattern
+from pytest_pario.patterns import Strided
+from pytest_pario.workloads.delegation import settle
+from pytest_pario.workloads.resonance.choosing import resonant_strategy
+
+
+class Alone:
+    """The face of a communicator that `on_root` needs."""
+
+    rank, size = 0, 1
+
+    def bcast(self, value: Any, root: int = 0) -> Any:
+        return value
+
+
+ROW = Pattern("a", Strided(4), True)
+COMM: Any = Alone()
+
+
+def test_the_row_wins(tmp_path: Path) -> None:
+    named = Pattern("a", Strided(4), True, strategy="two_phase")
+    assert str(settle(COMM, named, "native", {}, tmp_path)) == "two_phase"
+    assert str(settle(COMM, ROW, "native", {}, tmp_path)) == "native"
+    assert settle(COMM, ROW, None, {}, tmp_path) is None
+    posix = Pattern("a", Strided(4), pointer="explicit", api="posix")
+    assert settle(COMM, posix, "two_phase", {}, tmp_path) is None
+
+
+def test_striping_is_given_or_asked_for_never_guessed(tmp_path: Path) -> None:  # RES-02, RES-12, ERR-11
+    hints = {"striping_unit": "65536", "striping_factor": "4"}
+    found = settle(COMM, ROW, "resonant", hints, tmp_path)
+    assert found is not None
+    assert (found.unit, found.nodes) == (65536, 4)
+    with pytest.raises(StripeUnknownError, match="give striping_unit and striping_factor"):
+        settle(COMM, ROW, "resonant", {}, tmp_path)
+    with pytest.raises(StripeUnknownError, match="give striping_factor"):
+        settle(COMM, ROW, "resonant", {"striping_unit": "65536"}, tmp_path)
+
+
+def test_a_suite_says_whose_striping_it_plans_for(tmp_path: Path) -> None:  # RES-02
+    text, source = resonant_strategy(COMM, tmp_path, {"striping_unit": "4096", "striping_factor": "2"})
+    assert (text, source) == ("resonant:unit=4096,nodes=2", "parameter striping_unit, parameter striping_factor")
+    text, source = resonant_strategy(COMM, tmp_path, {})
+    assert text == "resonant:unit=65536,nodes=4"
+    assert source.startswith("the suite's own (")
+
+
+def test_largeblock_means_independent_calls(tmp_path: Path) -> None:  # GPFS-38
+    shipping = settle(COMM, ROW, "data_shipping", {"IBM_largeblock_io": "true"}, tmp_path)
+    assert str(shipping) == "independent"

@@ -1,0 +1,81 @@
+"""The programs of the study as rows: where their bytes lie."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_pario.errors import ParameterError
+from pytest_pario.patterns import plan
+from pytest_pario.patterns.check import file_size, is_tiling, total_bytes
+from pytest_pario.units import KiB, MiB
+from pytest_pario.workloads.resonance.programs import (
+    SCALES,
+    VARIANTS,
+    coll_perf,
+    demonstration,
+    hpio,
+    ior,
+    mpi_io_test,
+    noncontig,
+    rows,
+)
+
+
+def test_demonstration() -> None:  # RES-04, RES-05
+    together, apart = demonstration(64 * KiB, 2), demonstration(64 * KiB, 2, coll=False)
+    one = plan(together, 4).ranks[1]
+    # a call covers 4*N segments, process i reads k*N + i of them
+    assert one.offsets[:4].tolist() == [(k * 4 + 1) * 64 * KiB for k in range(4)]
+    assert (one.call_count, plan(apart, 4).ranks[1].call_count) == (2, 8)
+    assert one.offsets.tolist() == plan(apart, 4).ranks[1].offsets.tolist()
+    assert (together.coll, apart.coll) == (True, False)
+
+
+def test_mpi_io_test_and_ior() -> None:  # RES-32, RES-33
+    assert plan(mpi_io_test(1000, 3), 4).ranks[2].offsets.tolist() == [(c * 4 + 2) * 1000 for c in range(3)]
+    assert plan(ior(1000, 3), 4).ranks[2].offsets.tolist() == [2 * 3000 + c * 1000 for c in range(3)]
+
+
+def test_coll_perf() -> None:  # RES-30, RES-31: blocks of ceil(g/p), last ones short or empty, one tiling of the cube
+    for n in (1, 2, 3, 4, 5, 8):
+        made = plan(coll_perf(7), n)
+        assert is_tiling(made.ranks)
+        assert file_size(made.ranks) == 4 * 7**3
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_noncontig(variant: str) -> None:  # RES-34, RES-35: 16 MiB per call in total
+    row = noncontig(4096, 16 * MiB, 1, 4, variant)
+    made = plan(row, 4)
+    assert total_bytes(made.ranks) == 16 * MiB
+    assert is_tiling(made.ranks)
+    file_contiguous = len(made.ranks[0].offsets) == 1
+    assert (f"{'nc' if row.mem.gap else 'c'}-{'c' if file_contiguous else 'nc'}") == variant
+    if not file_contiguous:
+        assert made.ranks[3].offsets[1] - made.ranks[3].offsets[0] == 4 * 16 * KiB
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_hpio(variant: str) -> None:  # RES-36, RES-37
+    n, size, count, spacing = 4, 1000, 8, 24
+    row = hpio(size, count, spacing, variant)
+    made = plan(row, n)
+    memory, _, file = variant.partition("-")
+    assert (row.mem.gap > 0) == (memory == "nc")
+    if file == "nc":
+        assert made.ranks[2].offsets.tolist() == [(q * n + 2) * (size + spacing) for q in range(count)]
+        assert file_size(made.ranks) == n * count * (size + spacing) - spacing
+    else:
+        assert made.ranks[2].offsets.tolist() == [2 * count * size]
+    assert hpio(size, count, 0, "nc-nc").mem.gap == 0
+
+
+def test_profiles() -> None:
+    for profile in SCALES:
+        found = rows(profile, 4)
+        assert len({row.name for row in found}) == len(found)
+        kinds = {row.name.split("-")[0] for row in found}
+        assert kinds == {"demo", "coll_perf", "mpi", "ior", "noncontig", "hpio"}
+    assert sum(total_bytes(plan(row, 4).ranks) for row in rows("quick", 4)) < 32 * MiB
+    with pytest.raises(ParameterError, match="variant = 'x-c'"):
+        hpio(1, 1, 1, "x-c")
