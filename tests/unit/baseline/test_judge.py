@@ -1,0 +1,96 @@
+"""The judge and its sentences: every state from made-up nights, and what the operator's commands say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_pario.baseline.calibrate import calibrate
+from pytest_pario.baseline.judge import judge, tabulate
+from pytest_pario.cli import main
+from pytest_pario.report.verdicts import event_line, markdown_lines, sentence_of, verdict_of
+from tests.unit.baseline.nights import content, entry, save_nights
+
+
+def fallen(night: int, test: int) -> float:
+    return 0.7 if test == 0 and night >= 25 else 1.0
+
+
+def test_a_regression_says_how_much_since_when_and_what_changed(tmp_path: Path) -> None:
+    store = save_nights(tmp_path, 30, fallen, lambda night: {"kernel": "6.1" if night < 25 else "6.9"})
+    judgement = judge(store.read())
+    assert [one.state for one in judgement.findings] == ["regressed"] + ["held"] * 5
+    worst = judgement.findings[0]
+    assert -0.36 < worst.low < worst.effect < worst.high < -0.22
+    assert worst.since == "2026-01-26"
+    sentence = sentence_of(worst)
+    assert sentence.startswith("p0/read: 3")
+    assert "since 2026-01-26, 5 nights; changed there: kernel: 6.1 -> 6.9" in sentence
+    verdict = verdict_of(worst)
+    assert not verdict
+    assert repr(verdict) == sentence
+    assert markdown_lines(judgement)[-1].startswith("| regressed | p0/read | -")
+
+
+def test_tests_that_fall_together_are_one_event(tmp_path: Path) -> None:
+    store = save_nights(tmp_path, 30, lambda night, test: 0.7 if night >= 25 else 1.0)
+    judgement = judge(store.read())
+    assert len(judgement.events) == 1
+    assert len(judgement.events[0].findings) == 6
+    assert "and 5 others of lustre:/scratch read" in event_line(judgement.events[0])
+    assert all(one.by_group for one in judgement.events[0].findings)
+
+
+def test_a_young_history_is_learning_and_a_noisy_one_blind(tmp_path: Path) -> None:
+    young = judge(save_nights(tmp_path / "a", 9).read())
+    assert {one.state for one in young.findings} == {"learning"}
+    assert sentence_of(young.findings[0]).endswith("learning: 6 more nights before it can be judged")
+    noisy = judge(save_nights(tmp_path / "b", 40, noise=0.6).read())
+    assert "blind" in {one.state for one in noisy.findings}
+    assert "blind: only a fall of" in " ".join(sentence_of(one) for one in noisy.findings)
+
+
+def test_wrong_bytes_come_before_speed(tmp_path: Path) -> None:
+    store = save_nights(tmp_path, 20)
+    broken = entry("p0", [500.0])
+    broken["extra_info"]["moved_bytes"] = [0]
+    store.save_night(content([broken]))
+    judgement = judge(store.read())
+    assert judgement.findings[0].state == "damaged"
+    assert not verdict_of(judgement.findings[0])
+
+
+def test_calibration_finds_the_least_fall(tmp_path: Path) -> None:
+    calm, noisy = (calibrate(tabulate(save_nights(tmp_path / str(n), 40, noise=n).read())) for n in (0.02, 0.3))
+    assert max(one.detectable for one in calm) < 0.15 < max(one.detectable for one in noisy)
+    assert max(one.false for one in calm) < 1
+
+
+@pytest.mark.parametrize(
+    ("nights", "factor", "status"),
+    [(30, None, 0), (30, fallen, 3), (5, None, 4)],
+)
+def test_the_status_of_check(tmp_path: Path, nights: int, factor: object, status: int) -> None:
+    save_nights(tmp_path, nights, factor or (lambda night, test: 1.0))  # type: ignore[arg-type]
+    assert main(["check", "--store", str(tmp_path)]) == status
+
+
+def test_an_accepted_red_is_green_and_every_command_speaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_nights(tmp_path, 30, fallen, lambda night: {"kernel": "6.1" if night < 25 else "6.9"})
+    store = ["--store", str(tmp_path)]
+    assert main(["accept", "--all-red", "--reason", "by design", *store]) == 0
+    assert "accepted p0@" in capsys.readouterr().out
+    assert main(["check", "-v", *store]) == 0
+    assert "p0/read: " in (told := capsys.readouterr().out)
+    assert "accepted as the new level: by design" in told
+    assert main(["history", "p0", *store]) == 0
+    assert "kernel: 6.1 -> 6.9" in capsys.readouterr().out
+    assert main(["nights", *store]) == 0
+    assert "kernel: 6.1 -> 6.9  (6 series)" in capsys.readouterr().out
+    assert main(["calibrate", *store]) == 0
+    assert "false reds per 100 tests per night" in capsys.readouterr().out
+    assert main(["check", "--markdown", *store]) == 0
+    assert main(["history", "nothing", *store]) == 2
+    assert main(["accept", "p1", "--reason", "x", *store]) == 2
+    assert "for p1@" in capsys.readouterr().err

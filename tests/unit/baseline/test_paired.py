@@ -1,0 +1,83 @@
+"""Pairs: a known change, none, and what is done about many tests and many looks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_pario.baseline.paired import compare, decide, looks, shift_interval, signed_rank_probability
+from pytest_pario.errors import ParameterError
+from pytest_pario.report.paired import paired_lines
+from pytest_pario.session import ab
+from pytest_pario.session.ab import compare_configurations, pair_order, parse_configuration
+
+
+def rates(change: float, seed: int, pairs: int = 40) -> tuple[list[float], list[float]]:
+    rng = np.random.default_rng(seed)
+    common = rng.normal(0, 0.5, pairs)  # what both sides of a pair share
+    return list(100 * np.exp(common + rng.normal(0, 0.05, pairs))), list(
+        100 * (1 + change) * np.exp(common + rng.normal(0, 0.05, pairs))
+    )
+
+
+def test_a_change_is_found_under_noise_that_both_sides_share() -> None:
+    slower, same = (decide([compare("t", *rates(change, 1), 0.99)], 0.1)[0] for change in (-0.1, 0.0))
+    assert slower.decision == "slower"
+    assert slower.low < 0.9 < slower.high < 1
+    assert same.decision == "same"
+    assert paired_lines("a", "b", [same, slower], 0.99)[3].endswith("slower")
+
+
+def test_equal_sides_are_seldom_called_different_and_intervals_cover() -> None:
+    rng = np.random.default_rng(2)
+    drawn = [rng.standard_t(2, 30) for _ in range(600)]
+    assert np.mean([signed_rank_probability(one) <= 0.01 for one in drawn]) < 0.025
+    assert 0.87 <= np.mean([low <= 0 <= high for _, low, high in (shift_interval(one, 0.9) for one in drawn)]) <= 0.93
+    assert signed_rank_probability(np.zeros(20)) == 1.0
+
+
+def test_many_tests_are_paid_for() -> None:
+    tests = [compare(f"t{seed}", *rates(0.0, seed), 0.99) for seed in range(200)]
+    assert sum(one.decision in ("slower", "faster") for one in decide(tests, 0.1)) <= 1
+
+
+def test_runs_are_interleaved() -> None:
+    assert [pair_order(pair, 1) for pair in (0, 1)] == [[0, 1], [1, 0]]
+    assert pair_order(0, 3) == [0, 1, 1, 0, 0, 1]
+    assert pair_order(1, 3) == [1, 0, 0, 1, 1, 0]
+    assert looks(60) == [20, 40, 60]
+
+
+def test_configurations_are_words() -> None:
+    one = parse_configuration("A", "hint:cb_nodes=2 env:X=1 dir=/d python=/opt/python source=/etc/setup 'param:p=a b'")
+    assert one.options == ("--pario-param", "hint:cb_nodes=2", "--pario-dir", "/d", "--pario-param", "p=a b")
+    assert (one.environment, one.python, one.source) == ({"X": "1"}, "/opt/python", "/etc/setup")
+    assert parse_configuration("A", "plain").options == ()
+    with pytest.raises(ParameterError, match="hint:KEY=VALUE"):
+        parse_configuration("B", "nonsense")
+    with pytest.raises(ParameterError, match="20 or more"):
+        compare_configurations("plain", "plain", 1, 5, 0.1, None, [])
+
+
+@pytest.mark.parametrize(("change", "status", "pairs"), [(-0.3, 3, 20), (0.0, 0, 20)])
+def test_ab_stops_once_everything_is_decided(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: float, status: int, pairs: int
+) -> None:
+    rng = np.random.default_rng(5)
+    order: list[str] = []
+
+    def run_once(side: ab.Configuration, *_rest: object) -> dict[str, float]:
+        order.append(side.text)
+        level = 100 * (1 + change) if side.text != "plain" else 100.0
+        return {"t::slow": float(level * np.exp(rng.normal(0, 0.02))), "t::same": float(np.exp(rng.normal(0, 0.02)))}
+
+    monkeypatch.setattr(ab, "_run_once", run_once)
+    output = tmp_path / "pairs.json"
+    found, lines = compare_configurations("plain", "hint:k=v", 2, 60, 0.1, None, [], output, 2)
+    assert found == status
+    assert order[:8] == ["plain", "hint:k=v", "hint:k=v", "plain", "hint:k=v", "plain", "plain", "hint:k=v"]
+    assert len(json.loads(output.read_text())["rates"][0]["t::slow"]) == pairs
+    assert ("slower" in lines[3]) == (status == 3)
