@@ -1,0 +1,1 @@
+"""Text, JSON and HTML made from plain data; nothing here measures."""

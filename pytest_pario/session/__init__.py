@@ -1,0 +1,1 @@
+"""A pytest session of many ranks: hub, agreement, watchdog, root's voice, journal, supervisor."""

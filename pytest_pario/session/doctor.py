@@ -1,0 +1,114 @@
+"""`pario doctor`: what this machine and this filesystem can do, on one screen, with the cure for what they cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from pytest_pario.environment.capabilities import Capability, probe_all
+from pytest_pario.environment.collectors import collect_all
+from pytest_pario.environment.stripe import striping
+from pytest_pario.errors import ParioError, SessionError, StripeUnknownError
+from pytest_pario.report.doctor import Diagnosis
+from pytest_pario.session.launcher import find_launcher
+from pytest_pario.session.scratch import check_directory, choose_directory
+
+LIMIT_S = 60.0
+WORDS = {
+    "collective": "collective writes come back as written",
+    "shared_pointer": "ordered writes through the shared file pointer",
+    "atomic": "atomic mode",
+}
+
+
+def examine(directory: Path | None, mpiexec: str | None) -> Diagnosis:
+    """Look at everything; nothing is left behind."""
+    place, origin = choose_directory(directory, os.environ)
+    check_directory(place, origin)
+    existing = place if place.exists() else place.parent
+    told = _ask_mpi(existing, mpiexec)
+    hints = told.get("hints", {}).get("in_force", {})
+    found = [_library(told), *probe_all(existing), *_mpi_capabilities(told), _striping(existing, hints)]
+    return Diagnosis(str(place), dict(collect_all(existing, hints)), found)
+
+
+def _ask_mpi(directory: Path, mpiexec: str | None) -> dict[str, Any]:
+    """What the probe program said on two ranks; a probe that hangs is missing."""
+    try:
+        launcher = find_launcher(mpiexec, 2)
+    except SessionError as error:
+        return {"problem": str(error)}
+    command = [*launcher.command, sys.executable, "-m", "pytest_pario.access.probe", str(directory)]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **launcher.environment},
+        start_new_session=True,
+    )
+    try:
+        output, errors = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        output, errors = process.communicate(timeout=10)
+    told: dict[str, Any] = {}
+    for line in output.splitlines():
+        if line.startswith('{"probe"'):
+            one = json.loads(line)
+            told[one.pop("probe")] = one
+    if not told:
+        told["problem"] = f"{' '.join(launcher.command)} failed: {' '.join(errors.split())[-300:]}"
+    return told
+
+
+def _library(told: dict[str, Any]) -> Capability:
+    if "library" not in told:
+        return Capability("MPI", "no", told["problem"], "pip install 'pytest-pario[mpich]', or --mpiexec CMD")
+    return Capability("MPI", "yes", f"{told['library']['version']}, started on {told['library']['ranks']} ranks")
+
+
+def _mpi_capabilities(told: dict[str, Any]) -> list[Capability]:
+    if "library" not in told:
+        return []
+    found = [_hints(told.get("hints"))]
+    for name, words in WORDS.items():
+        one = told.get(name, {"error": f"no answer within {LIMIT_S:.0f} s"})
+        good = one.get("right") is True
+        detail = words if good else f"{words}: {one.get('error', 'wrong bytes')}"
+        found.append(Capability(name.replace("_", " "), "yes" if good else "no", detail, "" if good else CURES[name]))
+    clock = told.get("clock", {})
+    if clock:
+        rule = "span and slowest rank" if clock["global"] else "slowest rank (span only where all ranks share a host)"
+        detail = f"ranks {clock['apart_s'] * 1e6:.0f} us apart after a barrier; job time by {rule}"
+        found.append(Capability("MPI clock", "yes" if clock["global"] else "unknown", detail))
+    return found
+
+
+CURES = {
+    "collective": "do not trust collective results here; try another MPI library or driver",
+    "shared_pointer": "tests with shared pointers will fail; leave them out with -k 'not shared'",
+    "atomic": "tests of atomic mode will fail; mount with locks, or leave them out",
+}
+
+
+def _hints(told: dict[str, Any] | None) -> Capability:
+    if told is None or "error" in told:
+        return Capability("hints", "unknown", str((told or {}).get("error", "no answer")))
+    parts = [f"{name}: {', '.join(told[name])}" for name in ("honoured", "changed", "dropped") if told[name]]
+    return Capability("hints", "yes" if told["honoured"] else "no", "; ".join(parts))
+
+
+def _striping(directory: Path, hints: dict[str, str]) -> Capability:
+    try:
+        found = striping(directory, hints=hints)
+    except StripeUnknownError as error:
+        return Capability("striping", "unknown", str(error), "give striping_unit and striping_factor where a test asks")
+    except ParioError as error:
+        return Capability("striping", "unknown", str(error))
+    return Capability("striping", "yes", f"unit {found.unit} B over {found.factor} ({found.source})")

@@ -1,0 +1,150 @@
+"""The journal: one JSON line per event, so that an aborted job loses nothing that was measured.
+
+Schema 1, one object per line:
+    session  schema, time, ranks, hosts, argv            first line of every job; a resumed journal has several
+    start    nodeid                                      root enters a test
+    selected count                                       how many tests the job is going to run or replay
+    end      nodeid, outcome, reports, benchmark         the test is finished; on disk before the next one starts
+             or: nodeid, outcome, abort                  written by `pario run` for the test that a job died in
+    stop     reason, nodeid                              the job was stopped in order (signal); nodeid runs again
+    abort    nodeid, phase, diagnosis, dead, stacks      the job could not go on; nodeid is the culprit
+    finish   exitstatus                                  the job came to its end
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_pario.errors import JournalError
+
+SCHEMA = 1
+
+SUPERVISED = "PARIO_SUPERVISED"
+"""Set by `pario run`, which resumes the rest in a new job: the last job then prints the one summary."""
+
+
+def append_line(path: Path, entry: dict[str, Any], durable: bool) -> None:
+    """Append one entry in one write; `durable` puts it on disk before returning."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        _write(descriptor, entry, durable)
+    finally:
+        os.close(descriptor)
+
+
+class Journal:
+    """Root's open journal."""
+
+    def __init__(self, path: Path) -> None:
+        """Open for appending; directories are made."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def write(self, event: str, durable: bool = False, **fields: Any) -> None:
+        """Append an event."""
+        _write(self._descriptor, {"event": event, "time": time.time(), **fields}, durable)
+
+    def close(self) -> None:
+        """Close; writing again is an error."""
+        os.close(self._descriptor)
+
+
+@dataclass
+class History:
+    """What a journal says so far."""
+
+    ranks: int | None = None
+    finished: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """nodeid -> its last `end` entry."""
+    running: str | None = None
+    """Test with a start and no end: the one that the job died in, unless it was stopped in order."""
+    abort: dict[str, Any] | None = None
+    """The abort entry of the last job, where it has one."""
+    stopped: str | None = None
+    """Why the last job was stopped in order."""
+    exitstatus: int | None = None
+    """Of the last job, where it came to its end."""
+    processes: list[dict[str, Any]] = field(default_factory=list)
+    """Host and pid of each rank of the last job."""
+    selected: int | None = None
+    """How many tests the last job selected."""
+
+
+def read_history(path: Path) -> History:
+    """Read a journal; a torn last line is what a killed job leaves and is passed over."""
+    history = History()
+    for entry in read_entries(path):
+        event, nodeid = entry["event"], entry.get("nodeid")
+        if event == "session":
+            history.ranks, history.processes = int(entry["ranks"]), entry.get("processes", [])
+            history.running = history.abort = history.stopped = history.exitstatus = None
+        elif event == "selected":
+            history.selected = int(entry["count"])
+        elif event == "start":
+            history.running = str(nodeid)
+        elif event == "end":
+            history.finished[str(nodeid)] = entry
+            history.running = None
+        elif event == "abort":
+            history.abort = entry
+        elif event == "stop":
+            history.stopped = str(entry["reason"])
+        elif event == "finish":
+            history.exitstatus = int(entry["exitstatus"])
+    return history
+
+
+def read_entries(path: Path) -> Iterator[dict[str, Any]]:
+    """All whole lines, checked: the first must be a session of a schema that we know."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise JournalError(f"cannot read journal {path}: {error.strerror}") from error
+    if lines == [b""]:
+        return
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            entry = json.loads(line)
+            event = entry["event"]
+        except (ValueError, TypeError, KeyError) as error:
+            if number == len(lines):  # no newline behind it: torn by the end of the job
+                return
+            raise JournalError(f"{path}:{number} is not a journal line: {line[:60]!r}") from error
+        if number == 1 and event != "session":
+            raise JournalError(f"{path} is not a journal: its first line is {event!r}, not a session")
+        if event == "session" and entry.get("schema") != SCHEMA:
+            raise JournalError(f"{path}:{number} has schema {entry.get('schema')!r}; this release reads {SCHEMA}")
+        yield entry
+
+
+def _write(descriptor: int, entry: dict[str, Any], durable: bool) -> None:
+    line = json.dumps(entry, separators=(",", ":"), default=str).encode() + b"\n"
+    view = memoryview(line)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    if durable:
+        os.fdatasync(descriptor)
+
+
+def default_path(rootpath: Path) -> Path:
+    """`.pario/DATE-PID.jsonl` below the rootdir, or below the temporary directory where that cannot be written."""
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.jsonl"
+    directory = rootpath / ".pario"
+    try:
+        directory.mkdir(exist_ok=True)
+        writable = os.access(directory, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        directory = Path(tempfile.gettempdir()) / f"pario-{os.getuid()}"
+    return directory / name

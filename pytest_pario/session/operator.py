@@ -1,0 +1,161 @@
+"""What the operator asks of the store: check, accept, history, nights, calibrate. Needs neither MPI nor pytest."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pytest_pario.baseline.calibrate import DROPS, calibrate
+from pytest_pario.baseline.judge import Judgement, Table, judge, tabulate
+from pytest_pario.baseline.replay import replay
+from pytest_pario.baseline.series import Series
+from pytest_pario.baseline.store import Acceptance, Night, Shelf, Store, choose_machine
+from pytest_pario.environment.fingerprint import differences
+from pytest_pario.errors import ParameterError
+from pytest_pario.report.fingerprint import describe_differences
+from pytest_pario.report.verdicts import history_lines, markdown_lines, terminal_lines
+
+FINE, FAILED, REGRESSED, UNJUDGED = 0, 1, 3, 4
+"""Exit statuses beside 2, a wrong call."""
+
+
+def exit_status(judgement: Judgement) -> int:
+    """1 for wrong bytes, 3 for a confirmed regression, 4 where nothing could be judged."""
+    states = {one.state for one in judgement.findings}
+    if "damaged" in states:
+        return FAILED
+    if "regressed" in states:
+        return REGRESSED
+    return FINE if judgement.judged else UNJUDGED
+
+
+def open_shelf(root: Path, machine: str | None) -> Shelf:
+    """Read a machine's nights."""
+    shelf = Store(root, choose_machine(root, machine)).read()
+    if not shelf.nights and not shelf.refused:
+        raise ParameterError("--machine", shelf.machine, f"a machine with nights below {root}", "command line")
+    return shelf
+
+
+def check(root: Path, machine: str | None, markdown: bool, verbose: bool) -> tuple[int, list[str]]:
+    """Judge the last night."""
+    judgement = judge(open_shelf(root, machine))
+    lines = markdown_lines(judgement) if markdown else terminal_lines(judgement, verbose)
+    return exit_status(judgement), lines
+
+
+def accept(root: Path, machine: str | None, name: str | None, since: str | None, reason: str) -> list[str]:
+    """Take a level as the new normal, for one series or for all that are red."""
+    shelf = open_shelf(root, machine)
+    judgement = judge(shelf)
+    if name is None:
+        chosen = [one.series for one in judgement.findings if one.state == "regressed"]
+        if not chosen:
+            return ["nothing is red, nothing to accept"]
+    else:
+        chosen = select(tabulate(shelf).series, name)
+    store = Store(root, shelf.machine)
+    lines = []
+    for series in chosen:
+        begun = since or next((one.since for one in judgement.findings if one.series == series and one.since), None)
+        if begun is None:
+            raise ParameterError("--since", since, f"a night, for {series} is not red tonight", "command line")
+        acceptance = Acceptance(str(series), find_night(shelf, begun).time, reason)
+        path = store.save_acceptance(acceptance)
+        lines.append(f"accepted {series} since {acceptance.since} ({path.name}): {reason}")
+    return lines
+
+
+def find_night(shelf: Shelf, text: str) -> Night:
+    """The first night whose name or time begins with a text."""
+    for night in shelf.nights:
+        if night.name.startswith(text) or night.time.startswith(text):
+            return night
+    raise ParameterError("--since", text, "a date or name of a night that `pario nights` lists", "command line")
+
+
+def select(series: Sequence[Series], text: str) -> list[Series]:
+    """Series whose identity is, contains or matches a text."""
+    exact = [one for one in series if text in (str(one), one.pattern, one.short)]
+    found = exact or [one for one in series if text in str(one) or fnmatch.fnmatch(str(one), text)]
+    if not found:
+        known = "; ".join(str(one) for one in series[:5])
+        raise ParameterError("SERIES", text, f"part of a series' name, such as {known}", "command line")
+    return found
+
+
+def history(root: Path, machine: str | None, name: str) -> list[str]:
+    """Every night of the series that match, with what was said then and which facts changed."""
+    shelf = open_shelf(root, machine)
+    table = tabulate(shelf)
+    seen = replay(table.logs, table.groups, table.changed, table.accepts)
+    lines: list[str] = [f"refused: {one}" for one in shelf.refused]
+    for series in select(table.series, name):
+        column = table.series.index(series)
+        rows, before = [], None
+        for row, night in enumerate(table.nights):
+            sample = table.samples[row].get(series)
+            if sample is None:
+                continue
+            changed: list[str] = []
+            if before is not None:
+                changed = describe_differences(differences(before, sample.facts))
+            before = sample.facts
+            flags = [
+                ("red", seen.red),
+                ("yellow", seen.yellow),
+                ("improved", seen.improved),
+                ("accepted", seen.accepted),
+            ]
+            state = next((word for word, array in flags if array[row, column]), "")
+            rate = math.exp(sample.log_rate) if math.isfinite(sample.log_rate) else math.nan
+            rows.append((night.name, rate, sample.rates, sample.damaged or state, changed))
+        lines += [str(series), *history_lines(rows), ""]
+    return lines
+
+
+def nights(root: Path, machine: str | None) -> list[str]:
+    """All nights, and which facts changed between them."""
+    shelf = open_shelf(root, machine)
+    table = tabulate(shelf)
+    lines = [f"refused: {one}" for one in shelf.refused]
+    last: dict[Series, object] = {}
+    for row, night in enumerate(table.nights):
+        told: dict[str, int] = {}
+        for series, sample in table.samples[row].items():
+            before = last.get(series)
+            for text in describe_differences(differences(before, sample.facts)) if isinstance(before, dict) else ():
+                told[text] = told.get(text, 0) + 1
+            last[series] = dict(sample.facts)
+        lines.append(f"{night.name}  {len(night.samples)} series")
+        lines += [f"    {text}" + (f"  ({count} series)" if count > 1 else "") for text, count in told.items()]
+    lines += [f"accepted {one.series} since {one.since}: {one.reason}" for one in shelf.acceptances]
+    return lines
+
+
+def calibration(root: Path, machine: str | None) -> list[str]:
+    """False alarms and least detectable falls of every series, worst first."""
+    shelf = open_shelf(root, machine)
+    table: Table = tabulate(shelf)
+    rows = sorted(calibrate(table), key=lambda row: -row.detectable if math.isfinite(row.detectable) else math.inf)
+    head = (
+        f"{'nights':>6}  {'false/100':>9}  "
+        + "  ".join(f"{f'-{drop:.0%}':>5}" for drop in DROPS)
+        + "  least fall  series"
+    )
+    lines = [f"refused: {one}" for one in shelf.refused] + [head]
+    for row in rows:
+        if not row.nights:
+            lines.append(f"{row.nights:>6}  {'learning':>9}  {row.series}")
+            continue
+        found = "  ".join(f"{part:>5.0%}" for part in row.found)
+        blind = " blind" if row.detectable > 0.30 else ""
+        lines.append(f"{row.nights:>6}  {row.false:>9.2f}  {found}  {row.detectable:>10.0%}  {row.series}{blind}")
+    judged = [row for row in rows if row.nights]
+    if judged:
+        lines.append(f"mean: {np.mean([row.false for row in judged]):.2f} false reds per 100 tests per night")
+    return lines

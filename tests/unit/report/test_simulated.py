@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_pario.cli import main
+from pytest_pario.report.simulation import format_plot, format_sweeps
+from pytest_pario.units import MB, KiB, parse_bytes
+
+
+def test_table_marks_the_best_of_a_column() -> None:
+    rates = {("independent", 4): {32 * KiB: 70.0 * MB, 64 * KiB: 179.0 * MB}}
+    head, first, second = format_sweeps(rates)
+    assert head.split() == ["MB/s", "non-4"]
+    assert first.split() == ["32", "KiB", "70"]
+    assert second.split() == ["64", "KiB", "179*"]
+
+
+def test_plot_puts_the_highest_on_top() -> None:
+    lines = format_plot({"a": {1024: 1.0, 2048: 4.0}, "b": {1024: 1.0, 2048: 2.0}}, "MB/s", rows=4)
+    assert lines[0].endswith("o")
+    assert lines[0].startswith("       4 |")
+    assert "ox" in lines[3 - 0]
+    assert lines[-1] == "MB/s: o a  x b"
+    assert lines[-2].split() == ["1KiB", "2KiB"]
+
+
+@pytest.mark.parametrize("model", ["resonance", "interference", "scaling", "locks"])
+def test_pages(model: str, capsys: pytest.CaptureFixture[str]) -> None:  # SIM-08, SIM-15
+    arguments = {"resonance": ["--segments", "64K", "--seeds", "1"], "scaling": ["--processes", "1", "4"]}.get(
+        model, []
+    )
+    assert main(["simulate", model, "--nodes", "8", "--set", "jitter_s=0.0002", *arguments]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("8 nodes, striping unit 64 KiB, jitter_s=0.0002")
+    if model == "resonance":
+        assert "full resonance at N*s = M*u: N=2: 256 KiB, N=4: 128 KiB" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--set", "foo=1"], "unknown parameter 'foo'; known: delay_s"),
+        (["--unit", "x"], "storage.unit = 'x' (from command line)"),
+        (["--nodes", "0"], "storage.nodes = 0"),
+        (["--segments", "0"], "--segments"),
+        (["--seeds", "0"], "--seeds = 0"),
+        (["--schemes", "magic"], "scheme = 'magic'"),
+        (["--processes", "0"], "program"),
+    ],
+)
+def test_bad_arguments(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "resonance", *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_sizes() -> None:
+    assert [parse_bytes(text) for text in ("4096", "64K", "64KiB", "1 MiB", "7B")] == [4096, 65536, 65536, 1 << 20, 7]
+    with pytest.raises(ValueError, match="many"):
+        parse_bytes("many")

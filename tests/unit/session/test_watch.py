@@ -1,0 +1,186 @@
+"""The hub's mind, without sockets and without waiting."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+from pytest_pario.session.watch import DIE_S, FINISH_S, Peer, Watch
+from pytest_pario.session.wire import ALARM, CALL
+
+
+def watch(size: int = 3, timeout_s: float = 10.0, grace_s: float = 2.0) -> Watch:
+    made = Watch(size, timeout_s, grace_s, now=0.0)
+    made.peers = {rank: Peer(rank, "host", 100 + rank, True) for rank in range(size)}
+    made.on_message(0, {"op": "test", "nodeid": "t.py::t"}, 0.0)
+    return made
+
+
+def phase(made: Watch, rank: int, now: float, outcome: str = "passed", name: str = "setup") -> None:
+    data = {"rank": rank, "outcome": outcome}
+    made.on_message(rank, {"op": "gather", "kind": "phase", "label": f"t.py::t [{name}]", "data": data}, now)
+
+
+def sent(made: Watch) -> list[tuple[int, str, dict[str, Any]]]:
+    taken = made.outbox[:]
+    made.outbox.clear()
+    return taken
+
+
+def stack(line: int, source: str = "comm.Barrier()") -> list[list[object]]:
+    return [["/somewhere/t.py", line, "test_t", source]]
+
+
+def test_nobody_hears_before_all_have_come() -> None:
+    made = watch()
+    phase(made, 0, 1.0)
+    phase(made, 2, 1.1)
+    assert sent(made) == []
+    phase(made, 1, 1.2)
+    messages = sent(made)
+    assert {rank for rank, channel, _ in messages if channel == CALL} == {0, 1, 2}
+    assert all(message["outcome"] == "passed" for _, _, message in messages)
+    assert [rank for rank, _, message in messages if "ranks" in message] == [0]
+
+
+def test_one_failure_is_everybodys() -> None:
+    made = watch()
+    for rank in range(3):
+        phase(made, rank, 1.0, "failed" if rank == 2 else "passed")
+    assert {message["outcome"] for _, _, message in sent(made)} == {"failed"}
+
+
+def test_a_phase_has_its_time_and_then_everybody_is_asked() -> None:
+    made = watch()
+    phase(made, 1, 1.0)
+    assert made.deadline() == 10.0
+    made.on_tick(9.9)
+    assert sent(made) == []
+    made.on_tick(10.0)
+    assert sent(made) == [(rank, ALARM, {"op": "dump"}) for rank in range(3)]
+
+
+def test_the_diagnosis_says_who_is_where() -> None:
+    made = watch()
+    phase(made, 1, 1.0)
+    made.on_tick(10.0)
+    sent(made)
+    made.on_message(0, {"op": "stack", "stack": stack(7)}, 10.1)
+    made.on_message(1, {"op": "stack", "stack": stack(99)}, 10.1)
+    made.on_message(2, {"op": "stack", "stack": stack(9, "while True: pass")}, 10.2)
+    orders = sent(made)
+    assert [rank for rank, _, order in orders if order["op"] == "interrupt"] == [0, 2]
+    why = orders[0][2]["why"]
+    assert why == (
+        "no end of t.py::t [setup] within 10 s: rank 0 in Barrier at /somewhere/t.py:7; "
+        "rank 2 in test body at /somewhere/t.py:9; rank 1 finished this phase and waiting for the others"
+    )
+
+
+def test_ranks_that_come_out_save_the_job() -> None:
+    made = watch()
+    made.on_tick(10.0)
+    made.on_tick(12.1)
+    for rank in range(3):
+        phase(made, rank, 12.5, "failed")
+    assert made.mode == "running"
+    assert made.journal_lines == []
+
+
+def test_ranks_that_stay_end_it() -> None:
+    made = watch()
+    made.on_tick(10.0)
+    for rank in range(3):
+        made.on_message(rank, {"op": "stack", "stack": stack(7)}, 10.1)
+    sent(made)
+    made.on_tick(20.0)
+    (order,) = [message for rank, channel, message in sent(made) if (rank, channel) == (0, ALARM)]
+    assert order["op"] == "end"
+    assert made.journal_lines[0]["event"] == "abort"
+    assert made.journal_lines[0]["nodeid"] == "t.py::t"
+    made.on_message(0, {"op": "finished"}, 21.0)
+    assert {message["op"] for _, _, message in sent(made)} == {"die"}
+    assert made.words == []  # root has told it
+    made.on_tick(21.0 + DIE_S)
+    assert made.kill == {0, 1, 2}
+    assert made.over
+
+
+def test_a_root_that_cannot_report_is_spoken_for() -> None:
+    made = watch()
+    made.end("something broke")
+    made.on_tick(FINISH_S + 0.1)
+    assert made.words == ["pario: something broke"]
+
+
+def test_after_a_failure_the_others_get_a_grace_that_grows_with_the_phase() -> None:
+    made = watch()
+    phase(made, 2, 0.5, "failed")
+    assert made.deadline() == 0.5 + 2.0
+    slow = watch(timeout_s=100)
+    phase(slow, 2, 20.0, "failed")
+    assert slow.deadline() == 20.0 + 40.0
+
+
+def test_a_dead_rank_is_named_at_once() -> None:
+    made = watch()
+    made.on_eof(1, 3.0)
+    assert made.words == ["pario: rank 1 (pid 101 on host) died in t.py::t [setup]"]
+    assert made.journal_lines[0]["dead"] == 1
+    # the launcher's SIGTERM to the survivors does not turn the abort into a stop
+    made.on_message(0, {"op": "signal", "signum": int(signal.SIGTERM)}, 3.1)
+    assert [line["event"] for line in made.journal_lines] == ["abort"]
+
+
+def test_ranks_out_of_step_are_told() -> None:
+    made = watch(size=2)
+    made.on_message(0, {"op": "gather", "kind": "bcast", "label": "selection"}, 1.0)
+    phase(made, 1, 1.0)
+    assert (
+        "out of step: rank 0 at bcast selection; rank 1 at phase t.py::t [setup]" in made.journal_lines[0]["diagnosis"]
+    )
+
+
+def test_a_signal_stops_all_ranks_alike() -> None:
+    made = watch()
+    phase(made, 2, 1.0)
+    made.on_message(1, {"op": "signal", "signum": int(signal.SIGTERM)}, 2.0)
+    orders = {rank: (channel, message) for rank, channel, message in sent(made)}
+    assert orders[2] == (CALL, {"stop": "SIGTERM at rank 1"})
+    assert orders[0][1]["op"] == orders[1][1]["op"] == "interrupt"
+    for rank in range(3):
+        data = {"status": 2, "why": "Exit"}
+        made.on_message(rank, {"op": "gather", "kind": "exit", "label": "exit status", "data": data}, 2.5)
+    assert {message["status"] for _, channel, message in sent(made) if channel == CALL} == {2}
+
+
+def test_ranks_that_do_not_stop_are_ended() -> None:
+    made = watch()
+    made.on_message(1, {"op": "signal", "signum": int(signal.SIGTERM)}, 2.0)
+    sent(made)
+    made.on_tick(2.0 + made.stop_s)
+    assert {message["op"] for _, _, message in sent(made)} == {"dump"}
+
+
+def test_one_exit_status_for_all() -> None:
+    made = watch(size=2)
+    for rank, status in enumerate((1, 3)):
+        data = {"status": status, "why": None}
+        made.on_message(rank, {"op": "gather", "kind": "exit", "label": "exit status", "data": data}, 1.0)
+    assert [message["status"] for _, _, message in sent(made)] == [3, 3]
+
+
+def test_no_limit_where_the_limit_is_zero() -> None:
+    made = watch(timeout_s=0)
+    phase(made, 0, 1.0)
+    assert made.deadline() is None
+
+
+def test_leaving_together_is_no_accident() -> None:
+    made = watch(size=2)
+    for rank in range(2):
+        made.on_message(rank, {"op": "gather", "kind": "leave", "label": "end"}, 1.0)
+    made.on_eof(0, 1.1)
+    made.on_eof(1, 1.1)
+    assert made.over
+    assert made.words == []
