@@ -1,0 +1,1 @@
+"""`pario bench …`: what the harness itself costs, printed as ratios."""

@@ -1,0 +1,194 @@
+"""`pario bench verdict`: false alarms, detection, dates, intervals and speed of the verdict on recorded nights."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from pytest_pario.baseline.paired import ALPHA, shift_interval, signed_rank_probability
+from pytest_pario.baseline.replay import replay, replay_groups
+from pytest_pario.baseline.rules import DEFAULT, Gate
+from pytest_pario.baseline.statistics import Bools, bootstrap_shift
+from pytest_pario.bench.verdict_data import Nights, read_nights
+from pytest_pario.bench.verdict_lasting import lasting_falls
+from pytest_pario.bench.verdict_score import DROPS, PEERS, Score, score_gate, score_peer
+
+SHIPPED = Path(__file__).parent / "nights"
+SHUFFLES = 20
+TRIALS = 400
+SEED = 20240229
+Sides: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+ORDERS: dict[str, Sides] = {"ABBAAB": ((0, 3, 4), (1, 2, 5)), "AAABBB": ((0, 1, 2), (3, 4, 5)), "AB": ((0,), (1,))}
+"""Which repetitions of a night are A's and B's."""
+
+
+def run_verdict_bench(data: Path | None) -> int:
+    """Print every table for every data set."""
+    for nights in read_nights(data or SHIPPED):
+        print(f"\n=== {nights.name}: {len(nights.labels)} series, {len(nights.logs)} nights")
+        if nights.repetitions:
+            _print_shuffled(nights)
+            _print_pairs(nights)
+        else:
+            _print_year(nights)
+        _print_coverage(nights)
+    _print_speed()
+    return 0
+
+
+# --- nights as they were ------------------------------------------------------------------------------------------
+
+
+def _print_year(nights: Nights) -> None:
+    print("false: reds per 100 tests per night that are gone within 14 nights; found: % of falls of 5/10/20/30 %")
+    for half, columns in (("tuning half (even places)", nights.tuning), ("final half (odd places)", ~nights.tuning)):
+        print(f"\n{half}\n{'rule':<28}{'false':>7}  {'in 1 night':<18}{'in the window':<20}window")
+        for rule in PEERS:
+            once, thrice = (score_peer(rule, nights.logs, columns, number, False) for number in (1, 3))
+            _print_score(thrice, once)
+        for score in _score_gates(nights, columns):
+            _print_score(score)
+        for direction in sorted({label.split()[-1] for label in nights.group_labels}):
+            for score in _score_gates(nights, columns & _of_direction(nights, direction), f", {direction}s"):
+                _print_score(score)
+    for name, gate in (("explained", DEFAULT.group_explained), ("unexplained", DEFAULT.group_unexplained)):
+        _print_score(_score_groups(nights, f"group, {name}", gate))
+    _print_standing(nights)
+    print("\nlasting falls of the year: at least 15 % for 21 nights, found by fitting steps to the whole series")
+    for line in lasting_falls(nights):
+        print(f"  {line}")
+
+
+def _of_direction(nights: Nights, direction: str) -> Bools:
+    """Which series read, or write."""
+    return np.array([nights.group_labels[group].split()[-1] == direction for group in nights.groups])
+
+
+def _score_gates(nights: Nights, columns: Bools, of: str = "") -> list[Score]:
+    """Every gate asked afresh every night, as the peers are."""
+    if not columns.any():
+        return []
+    scores = []
+    waiting = dataclasses.replace(DEFAULT, unexplained=DEFAULT.calm)
+    for name, place, rules in (
+        ("explained", "explained", DEFAULT),
+        ("unexplained", "unexplained", DEFAULT),
+        ("calm", "unexplained", waiting),
+    ):
+        seen = replay(nights.logs, nights.groups, rules=rules, keep_out=False)
+        trace, gate = getattr(seen, place), getattr(rules, place)
+        scores.append(score_gate(f"pario, {name}{of}", seen, trace, trace.need < 0, gate, columns, all_false=False))
+    return scores
+
+
+def _score_groups(nights: Nights, name: str, gate: Gate) -> Score:
+    """The group rule on the groups' medians; falls are injected into all of a group."""
+    groups, seen = replay_groups(nights.logs, nights.groups, keep_out=False)
+    trace = seen.explained if "unexplained" not in name else seen.unexplained
+    columns = np.ones(len(groups), bool)
+    return score_gate(name, seen, trace, trace.need < 0, gate, columns, all_false=False)
+
+
+def _print_standing(nights: Nights) -> None:
+    """As an operator meets them: red nights kept out of baselines, reds accepted once they stood for 14 nights."""
+    seen = replay(nights.logs, nights.groups, accept_after=14)
+    begun = seen.red & ~np.vstack([np.zeros((1, seen.red.shape[1]), bool), seen.red[:-1]])
+    judged = np.isfinite(seen.unexplained.need).sum()
+    print(
+        f"replayed with red nights kept out and reds accepted after 14 nights (unexplained gate): "
+        f"{100 * begun.sum() / judged:.2f} new reds per 100 tests per night, {int(begun.sum())} in the year"
+    )
+
+
+def _print_score(score: Score, once: Score | None = None) -> None:
+    first = "/".join(f"{part:.0f}" for part in once.found) if once else "-"
+    found = "/".join(f"{part:.0f}" for part in score.found)
+    print(f"{score.name:<28}{score.false:>7.2f}  {first:<18}{found:<20}{score.nights} nights")
+
+
+# --- nights in shuffled order -------------------------------------------------------------------------------------
+
+
+def _print_shuffled(nights: Nights) -> None:
+    """Every alarm is false, because the order of the nights is by chance."""
+    rng = np.random.default_rng(SEED)
+    false: dict[str, list[float]] = {}
+    everything = np.ones(len(nights.labels), bool)
+    for _ in range(SHUFFLES):
+        logs = nights.logs[rng.permutation(len(nights.logs))]
+        for rule in PEERS:
+            false.setdefault(rule.name, []).append(score_peer(rule, logs, everything, 1, True).false)
+        seen = replay(logs, nights.groups, keep_out=False)
+        for name, trace in (("pario, explained", seen.explained), ("pario, unexplained", seen.unexplained)):
+            held = np.isfinite(trace.need)
+            false.setdefault(name, []).append(100 * float((trace.need[held] < 0).mean()))
+    print(f"nights in shuffled order, {SHUFFLES} times: every red is false; per 100 tests per night")
+    for name, values in false.items():
+        print(f"{name:<28}{np.mean(values):>7.2f}")
+
+
+def _print_pairs(nights: Nights) -> None:
+    """Pairs of one night: runs in the order A B B A A B, or all of A before all of B."""
+    rng = np.random.default_rng(SEED)
+    print(f"\npairs of a night's repetitions, signed ranks at {ALPHA:.0%}")
+    print(f"{'order':<8}{'pairs':>5}{'false %':>9}  found of 5/10/20/30 %   cover of the 99 % and of the 90 % interval")
+    for order, sides in ORDERS.items():
+        for count in (20, 60):
+            if count <= len(nights.logs) and nights.repetitions[0].shape[1] >= len(order):
+                _print_pair_row(nights, rng, order, sides, count)
+
+
+def _print_pair_row(nights: Nights, rng: np.random.Generator, order: str, sides: Sides, count: int) -> None:
+    false, found, covered = [], [], []
+    for table in nights.repetitions:
+        first, second = (np.nanmedian(table[:, list(side)], axis=1) for side in sides)
+        pairs = second - first
+        pairs = pairs[np.isfinite(pairs)]
+        for _ in range(TRIALS // 4):
+            # which side was A is by chance: both were the same configuration
+            drawn = rng.choice(pairs, count, replace=False) * rng.choice([-1.0, 1.0], count)
+            false.append(signed_rank_probability(drawn) <= ALPHA)
+            found.append([signed_rank_probability(drawn + np.log(1 - drop)) <= ALPHA for drop in DROPS])
+            intervals = (shift_interval(drawn, confidence) for confidence in (1 - ALPHA, 0.9))
+            covered.append([low <= 0 <= high for _, low, high in intervals])
+    shares = "/".join(f"{100 * part:.0f}" for part in np.mean(found, axis=0))
+    cover = " and ".join(f"{100 * part:.1f} %" for part in np.mean(covered, axis=0))
+    print(f"{order:<8}{count:>5}{100 * np.mean(false):>9.2f}  {shares:<22}  {cover}")
+
+
+# --- intervals and speed ------------------------------------------------------------------------------------------
+
+
+def _print_coverage(nights: Nights) -> None:
+    """How often the interval holds 0 for two sets of nights of one series that were drawn by chance."""
+    rng = np.random.default_rng(SEED)
+    told = []
+    for after in (3, 5, 8, 14):
+        hits = 0
+        for trial in range(TRIALS):
+            values = nights.logs[:, rng.integers(len(nights.labels))]
+            drawn = rng.choice(values[np.isfinite(values)], DEFAULT.baseline_nights + after, replace=False)
+            before, later = drawn[: DEFAULT.baseline_nights], drawn[DEFAULT.baseline_nights :]
+            _, low, high = bootstrap_shift(before, later, DEFAULT.confidence, DEFAULT.resamples, trial)
+            hits += low <= 0 <= high
+        told.append(f"{after} nights {100 * hits / TRIALS:.1f} %")
+    cover = f"cover of the {DEFAULT.confidence:.0%} interval over nights, {DEFAULT.baseline_nights} against"
+    print(f"\n{cover}: {', '.join(told)}")
+
+
+def _print_speed() -> None:
+    rng = np.random.default_rng(SEED)
+    samples = rng.normal(0, 0.05, (60, 500, 10)) + rng.normal(0, 0.1, (60, 500, 1))
+    groups = np.arange(500) % 10
+    times = []
+    for _ in range(3):
+        begun = time.process_time()
+        logs = np.median(samples, axis=2)
+        replay(logs, groups)
+        replay_groups(logs, groups)
+        times.append(time.process_time() - begun)
+    print(f"\njudging 500 tests x 60 nights x 10 samples: {min(times):.2f} s of CPU time, least of {len(times)}")

@@ -1,0 +1,7 @@
+"""`python -m pytest_pario.cli`."""
+
+import sys
+
+from pytest_pario.cli import main
+
+sys.exit(main())

@@ -1,0 +1,137 @@
+"""Commands about the suites: `beffio`, `btio`, `sweep`, `simulate`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_suites(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Offer them."""
+    _add_beffio(commands)
+    _add_sweep(commands)
+    _add_btio(commands)
+    _add_simulate(commands)
+
+
+def _add_beffio(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    beffio = commands.add_parser("beffio", help="runs of b_eff_io: compare them, make hint files for experiments")
+    beffios = beffio.add_subparsers(dest="beffio", required=True, metavar="WHAT")
+    compare = beffios.add_parser("compare", help="saved runs side by side; different definitions are refused")
+    compare.add_argument("files", nargs="+", metavar="RUN.json", help="files of --benchmark-json")
+    compare.set_defaults(handler=_beffio_compare)
+    grid = beffios.add_parser("grid", help="write the hint files of the recommended experiments")
+    grid.add_argument("--block", type=int, required=True, metavar="BYTES", help="block size of the filesystem")
+    grid.add_argument("--output", type=Path, default=Path(), metavar="DIR", help="where to write them (default: here)")
+    grid.set_defaults(handler=_beffio_grid)
+
+
+def _add_sweep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    sweep = commands.add_parser("sweep", help="cross a matrix of MPI hints with patterns, and recommend a set")
+    sweep.add_argument("-n", dest="ranks", type=int, default=4, metavar="N", help="number of ranks (default 4)")
+    sweep.add_argument("--pattern", action="append", default=[], metavar="LAYOUT:PIECE:TOTAL:coll|indep")
+    sweep.add_argument("--rows", type=Path, metavar="FILE.toml", help="patterns as rows of a TOML file")
+    sweep.add_argument("--hint", action="append", default=[], metavar="KEY=VALUE,VALUE", help="may be repeated")
+    sweep.add_argument("--matrix", metavar="NAME", help="a ready matrix: romio-write, romio-read, ibm, ibm-as-romio")
+    sweep.add_argument("--phase", action="append", choices=["write", "rewrite", "read"], help="default: write")
+    sweep.add_argument("--rounds", type=int, default=9, metavar="K", help="rounds over all sets (default 9)")
+    sweep.add_argument("--dir", type=Path, default=Path(), metavar="DIR", help="directory on the filesystem under test")
+    sweep.add_argument(
+        "--output", type=Path, metavar="DIR", help="write ROMIO_HINTS files and a b_eff_io hint file here"
+    )
+    sweep.add_argument("--confirm", action="store_true", help="run pairs of jobs with and without the ROMIO_HINTS file")
+    sweep.add_argument("--mpiexec", metavar="CMD", help="launcher and its options")
+    sweep.set_defaults(handler=_sweep)
+
+
+def _add_btio(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    btio = commands.add_parser("btio", help="files of the NAS BTIO benchmark")
+    actions = btio.add_subparsers(dest="action", required=True, metavar="ACTION")
+    verify = actions.add_parser("verify", help="check a solution file, whoever has written it; needs no MPI")
+    verify.add_argument("file", type=Path, metavar="FILE", help="such as btio.full.out")
+    verify.add_argument("--class", dest="problem", metavar="LETTER", help="S, W, A … (default: by the file's size)")
+    verify.set_defaults(handler=_btio_verify)
+
+
+def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    simulate = commands.add_parser("simulate", help="a model of striped storage: what a scheme does on nodes you name")
+    models = simulate.add_subparsers(dest="model", required=True, metavar="WHAT")
+    for name, text in (
+        ("resonance", "rate over segment size: independent, collective, resonant, data shipping"),
+        ("interference", "two programs on the same nodes, one of which computes between its calls"),
+        ("scaling", "rate relative to one process, on more and more of them"),
+        ("locks", "small interleaved writes where a lock token covers a block"),
+    ):
+        model = models.add_parser(name, help=text)
+        model.add_argument("--nodes", type=int, metavar="M", help="I/O nodes (default 4)")
+        model.add_argument("--unit", metavar="SIZE", help="striping unit (default 64KiB)")
+        model.add_argument(
+            "--set", action="append", default=[], metavar="NAME=VALUE", help="any parameter of the storage"
+        )
+        model.set_defaults(handler=_simulate)
+        if name == "resonance":
+            model.add_argument("--processes", type=int, nargs="+", default=[4, 2], metavar="N")
+            model.add_argument("--segments", nargs="+", default=[], metavar="SIZE", help="(default 32KiB … 1MiB)")
+            model.add_argument(
+                "--schemes", nargs="+", default=["independent", "collective", "resonant"], metavar="NAME"
+            )
+            model.add_argument("--seeds", type=int, default=3, metavar="K", help="runs that are averaged (default 3)")
+        if name == "scaling":
+            model.add_argument("--processes", type=int, nargs="+", default=[], metavar="N")
+
+
+def _beffio_compare(arguments: argparse.Namespace, _rest: list[str]) -> int:
+    from pytest_pario.report.beffio_compare import compare_lines, read_saved
+
+    print("\n".join(compare_lines([read_saved(path) for path in arguments.files])))
+    return 0
+
+
+def _beffio_grid(arguments: argparse.Namespace, _rest: list[str]) -> int:
+    from pytest_pario.workloads.beffio.hintfile import recommended_grid
+
+    for name, text in recommended_grid(arguments.block).items():
+        path = arguments.output / f"{name}.hints"
+        path.write_text(text, encoding="utf-8")
+        print(f"written: {path}")
+    return 0
+
+
+def _sweep(arguments: argparse.Namespace, _rest: list[str]) -> int:
+    from pytest_pario.patterns.toml import patterns_from_toml
+    from pytest_pario.session.sweep import SweepRequest, parse_pattern, run_sweep
+    from pytest_pario.workloads.sweep.matrix import cross, parse_matrix
+
+    rows = patterns_from_toml(arguments.rows.read_text(encoding="utf-8")) if arguments.rows else ()
+    given = tuple(parse_pattern(text, arguments.ranks) for text in arguments.pattern)
+    request = SweepRequest(
+        (*rows, *given),
+        cross(parse_matrix(arguments.hint, arguments.matrix)),
+        tuple(arguments.phase or ["write"]),
+        arguments.ranks,
+        arguments.rounds,
+        arguments.dir.absolute(),
+        arguments.output,
+        arguments.confirm,
+        arguments.mpiexec,
+    )
+    print("\n".join(run_sweep(request)))
+    return 0
+
+
+def _btio_verify(arguments: argparse.Namespace, _rest: list[str]) -> int:
+    from pytest_pario.report.btio import inspection_lines
+    from pytest_pario.workloads.btio.classes import find_class
+    from pytest_pario.workloads.btio.inspection import inspect_file
+
+    problem = find_class(arguments.problem, "--class") if arguments.problem else None
+    found = inspect_file(arguments.file, problem)
+    print("\n".join(inspection_lines(found, found.problem.name)))
+    return 0 if found.verified else 1
+
+
+def _simulate(arguments: argparse.Namespace, _rest: list[str]) -> int:
+    from pytest_pario.report.simulated import simulated_lines
+
+    print("\n".join(simulated_lines(arguments.model, vars(arguments))))
+    return 0

@@ -1,0 +1,77 @@
+"""The bench of the verdict: it reads nights, finds what was put in, and prints every table."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_pario.bench.verdict import SHIPPED, run_verdict_bench
+from pytest_pario.bench.verdict_data import NIGHTLY, read_nights
+from pytest_pario.bench.verdict_lasting import lasting_falls
+from pytest_pario.bench.verdict_record import record_noise
+from pytest_pario.bench.verdict_score import PEERS, score_peer
+from pytest_pario.errors import ParameterError
+
+
+def write_year(path: Path, nights: int = 220, fall: float = 1.0) -> None:
+    """Six series of a filesystem; the first falls on night 120 and moves no bytes on night 50."""
+    rng = np.random.default_rng(1)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(NIGHTLY)
+        for night in range(nights):
+            for test in range(6):
+                rate = (1000 + test) * np.exp(rng.normal(0, 0.04)) * (fall if test == 0 and night >= 120 else 1)
+                gib = 0 if (test, night) == (0, 50) else 10
+                writer.writerow(["s", "fs", f"app{test}", "shared", "read", 8, night * 86400, gib, rate])
+
+
+def test_a_lasting_fall_is_found_and_dated(tmp_path: Path) -> None:
+    write_year(tmp_path / "year.csv", fall=0.7)
+    (nights,) = read_nights(tmp_path)
+    assert nights.logs.shape == (220, 6)
+    assert np.isnan(nights.logs[50, 0])  # bytes are checked before speed
+    assert nights.tuning.tolist() == [True, False] * 3
+    lines = lasting_falls(nights)
+    assert lines[-1] == "1 of 1 found, 1 of them dated within 2 nights of the test"
+    assert "red itself on night 5" in lines[0]
+
+
+def test_every_table_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_year(tmp_path / "year.csv")
+    assert run_verdict_bench(tmp_path) == 0
+    told = capsys.readouterr().out
+    for words in (
+        "final half",
+        "pario, explained",
+        "pario, calm, reads",
+        "Conbench",
+        "cover of the 90%",
+        "judging 500 tests",
+    ):
+        assert words in told
+
+
+def test_shipped_noise_is_what_the_recorder_writes(tmp_path: Path) -> None:
+    record_noise(tmp_path / "own.csv", [tmp_path], 1, pause_s=0)
+    (own,), (shipped,) = read_nights(tmp_path), read_nights(SHIPPED)
+    assert len(own.labels) == 6
+    assert shipped.logs.shape == (60, 12)
+    with pytest.raises(ParameterError, match="a new file"):
+        record_noise(tmp_path / "own.csv", [tmp_path], 2)
+
+
+def test_a_directory_without_nights_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="a CSV file of columns"):
+        read_nights(tmp_path)
+
+
+def test_a_rule_that_always_alarms_is_scored_so(tmp_path: Path) -> None:
+    write_year(tmp_path / "year.csv")
+    (nights,) = read_nights(tmp_path)
+    score = score_peer(PEERS[2], nights.logs, np.ones(6, bool), 3, all_false=True)
+    assert score.false < 3
+    assert score.found[3] == 100
