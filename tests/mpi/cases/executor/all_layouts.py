@@ -1,0 +1,65 @@
+"""Every layout by every call, written, rewritten and read, every byte checked; prints what failed, by rank 0."""
+
+import json
+import sys
+from itertools import product
+from pathlib import Path
+
+from mpi4py import MPI
+
+from pytest_pario.errors import ParameterError, ParioError, ProcessCountError
+from pytest_pario.model import Memory, Open, Pattern
+from pytest_pario.patterns import (
+    Block3D,
+    RandomSizes,
+    Same,
+    Scattered,
+    Segmented,
+    SparseStrided,
+    Strided,
+    Tiles,
+)
+from pytest_pario.workloads.runner import Runner, RunRules
+
+comm, directory = MPI.COMM_WORLD, Path(sys.argv[1])
+n = comm.size
+LAYOUTS = {
+    "segmented": Segmented(4 * 4096, (4096,) * 4),
+    "strided": Strided(1032, per_call=8, ncalls=4),
+    "strided-pad": Strided(4096, per_call=2, ncalls=3, pad=100),
+    "strided-1": Strided(1000, ncalls=5),
+    "tiles": Tiles(n, 1, 20, 10, 3, 4, 0, 777),
+    "block3d": Block3D((7, 9, 11), 4),  # some ranks have nothing
+    "scattered": Scattered(1024, 64 * n, seed=3, region=32 * 1024),
+    "random": RandomSizes(0, 5000, 4, 3, seed=5, start=13, pad=7),
+    "sparse": SparseStrided(1200, 24000, 5),
+    "same": Same(5000, 2),
+}
+WAYS = list(product((False, True), ("explicit", "individual", "shared"), ("shared", "each"), ("mpiio", "posix"), (0, 24)))
+# part k of m of all combinations, for numbers of ranks at which all of them would take long
+part, parts = (int(word) for word in sys.argv[2:4]) if len(sys.argv) > 2 else (0, 1)
+results = {}
+for number, ((name, layout), (coll, pointer, files, api, gap)) in enumerate(product(LAYOUTS.items(), WAYS)):
+    if number % parts != part:
+        continue
+    label = f"{name}-{pointer}-{files}-{api}-{'coll' if coll else 'ind'}-gap{gap}"
+    memory = Memory(4, gap) if gap else Memory()
+    try:
+        pattern = Pattern(
+            label, layout, coll, pointer=pointer, files=files, api=api, mem=memory, open=Open(prefill=0xEE)
+        )
+        pattern.placed(n)
+    except (ParameterError, ProcessCountError):
+        continue  # a combination that the model refuses
+    if gap and (api == "posix" or name == "random"):
+        continue  # POSIX moves contiguous memory; random sizes are no multiples of a piece
+    for phase in pattern.access:
+        rules = RunRules(rounds=1, warmup_rounds=0, seed=7, cross=True)
+        try:
+            Runner(comm, directory, "ext4", rules).run(pattern, phase)
+            results[f"{label}/{phase}"] = "ok"
+        except ParioError as error:
+            results[f"{label}/{phase}"] = f"{type(error).__name__}: {error}"
+if comm.rank == 0:
+    bad = {name: text for name, text in results.items() if text != "ok"}
+    print(json.dumps({"rank": 0, "ran": len(results), "bad": bad, "left": [p.name for p in directory.iterdir()]}))

@@ -1,0 +1,60 @@
+"""One rank cannot touch the file: every rank is told, nobody hangs, and the next call works."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from mpi4py import MPI
+
+from pytest_pario.access.executor import Manner, leave_together, run_pass
+from pytest_pario.access.target import Target, prepare_new
+from pytest_pario.errors import ParioError
+from pytest_pario.model import Open, Pattern
+from pytest_pario.patterns import Strided, content_of, plan, ring_payload
+from pytest_pario.access.verification import make_reading_room, verify_written
+from pytest_pario.schemes.settings import parse_strategy
+from pytest_pario.strategies.files import MpiFile
+
+comm, directory = MPI.COMM_WORLD, Path(sys.argv[1])
+me, n = comm.rank, comm.size
+broken = n - 1
+STRATEGIES = ["two_phase", "data_shipping:block=512,stripe=2048", "resonant:unit=1024,nodes=3", "resonant:unit=1024,nodes=3,scheme=timed"]
+
+
+class Failing(MpiFile):
+    """A file whose disk is gone for one rank."""
+
+    def write_at(self, offset, data):
+        raise OSError(5, "Input/output error")
+
+    read_at = start_write = start_read = write_at
+
+
+import pytest_pario.access.delegated as delegated
+
+told = {}
+for text in STRATEGIES:
+    pattern = Pattern("failing", Strided(1000, per_call=4, ncalls=3), True, open=Open(presize=True))
+    target = Target(comm, pattern, directory / "failing", {})
+    work = plan(pattern, n)
+    content = content_of(work, 1)
+    prepare_new(target, work)
+    for phase in ("write", "read"):
+        for kind in (Failing if me == broken else MpiFile, MpiFile):
+            delegated.MpiFile = kind
+            payload = ring_payload(content, me, work.ranks[me]) if phase == "write" else make_reading_room(target, work)
+            error = None
+            try:
+                done = run_pass(target, work, phase, payload, Manner(strategy=parse_strategy(text)))
+                leave_together(target, phase, done)
+                if phase == "write":
+                    verify_written(target, work, content)
+            except (ParioError, OSError) as caught:
+                error = caught
+            told.setdefault(f"{text}/{phase}", []).append(type(error).__name__ if error else "ok")
+    comm.Barrier()
+    if me == 0:
+        target.path.unlink()
+    comm.Barrier()
+os.write(1, (json.dumps({"rank": me, "told": told}) + "\n").encode())

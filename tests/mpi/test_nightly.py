@@ -1,0 +1,108 @@
+"""Nights under pytest: saved, judged at the end, a regression fails its test, all ranks alike."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_pario.baseline.store import Store
+from tests.mpi.jobs import Job, run_pario, run_pytest
+from tests.unit.baseline.nights import FIRST, content, scale_entry
+
+SUITE = """
+import pytest
+from pytest_pario.model import Pattern
+from pytest_pario.patterns import Segmented
+
+PATTERNS = [
+    Pattern(f"segments-{k}K", Segmented(4096 * k, (1024 * k,), count=4), pointer="explicit") for k in (32, 64, 96)
+]
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_write(pattern, pario):
+    record = pario.run(pattern, "write", rounds=2)
+    assert repr(pario.judge(record)).startswith(pattern.name)
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "test_w.py").write_text(SUITE)
+    (tmp_path / "scratch").mkdir()
+    return tmp_path
+
+
+def night(site: Path, *arguments: str) -> Job:
+    """One run of the suite as the operator starts it."""
+    return run_pytest(2, "--pario-dir=scratch", "--pario-machine=box", "--benchmark-quiet", *arguments, directory=site)
+
+
+def test_the_first_night_explains_itself_and_a_regression_fails_its_test(site: Path) -> None:
+    job = night(site, "--pario-save", "--pario-passes=2")
+    assert job.counts() == {"passed": 6}, job.output  # each test once in each pass
+    order = [line for line in job.output.splitlines() if "pass" in line and "::" in line]
+    assert order == sorted(order, key=lambda line: "pass2" in line)
+    assert "first night of box: nothing to compare with yet; saved baselines/box/" in job.output
+    assert "from night 15 on" in job.output
+    saved = json.loads(next((site / "baselines/box").glob("*.json")).read_text())
+    assert [len(one["stats"]["data"]) for one in saved["benchmarks"]] == [2, 2, 2]  # one round in each of two passes
+
+    # 20 nights on which the first pattern was ten times as fast until four nights ago
+    store, rng = Store(site / "baselines", "box"), np.random.default_rng(1)
+    shutil.rmtree(site / "baselines")
+    for number in range(20):
+        factors = [np.exp(rng.normal(0, 0.2)) * (10 if test == 0 and number < 16 else 1) for test in range(3)]
+        entries = [scale_entry(one, f) for one, f in zip(saved["benchmarks"], factors, strict=True)]
+        store.save_night(content(entries), FIRST + datetime.timedelta(days=number))
+    job = night(site, "--junitxml=j.xml", "--pario-remeasure=0")
+    assert job.status == 3, job.output
+    assert job.counts() == {"failed": 1, "passed": 2}, job.output
+    assert "test_w.py::test_write[segments-32K] - segments-32K/write: " in job.output
+    assert "since 2026-01-17, 5 nights" in job.output
+    cases = ET.parse(site / "j.xml").findall(".//testcase")
+    assert sorted(case.get("name") or "" for case in cases) == [f"test_write[segments-{k}K]" for k in (32, 64, 96)]
+    assert len(ET.parse(site / "j.xml").findall(".//failure")) == 1
+
+    # the same from the command line after the night was saved, and after it was accepted
+    assert night(site, "--pario-save", "--pario-remeasure=0").status == 3
+    checked = run_pario("check", directory=site)
+    assert checked.status == 3
+    assert "REGRESSED segments-32K/write" in checked.output
+    accepted = run_pario("accept", "--all-red", "--reason", "smaller stripe", directory=site)
+    assert accepted.status == 0, accepted.output
+    assert run_pario("check", directory=site).status == 0
+
+
+def test_a_yellow_test_is_measured_again_and_kept_beside_the_first(site: Path) -> None:
+    night(site, "--pario-save")
+    saved = json.loads(next((site / "baselines/box").glob("*.json")).read_text())
+    store, rng = Store(site / "baselines", "box"), np.random.default_rng(1)
+    shutil.rmtree(site / "baselines")
+    for number in range(16):
+        factors = [np.exp(rng.normal(0, 0.02)) * (50 if test == 0 else 1) for test in range(3)]
+        entries = [scale_entry(one, f) for one, f in zip(saved["benchmarks"], factors, strict=True)]
+        store.save_night(content(entries), FIRST + datetime.timedelta(days=number))
+    job = night(site, "--pario-save")
+    assert job.status == 0, job.output
+    assert "yellow: low tonight only" in job.output, job.output
+    last = json.loads(max((site / "baselines/box").glob("*.json")).read_text())
+    again = {one["name"]: len(one["extra_info"].get("again_s", ())) for one in last["benchmarks"]}
+    assert again["test_write[segments-32K]"] == 2
+    assert len(last["benchmarks"][0]["stats"]["data"]) == 2
+
+
+def test_wrong_names_and_damaged_nights_are_told(site: Path) -> None:
+    job = night(site, "--pario-machine=a/b")
+    assert job.status != 0
+    assert "--pario-machine = 'a/b' (from command line): must be letters, digits" in job.output
+    night(site, "--pario-save", "-k", "32K")
+    (site / "baselines/box/broken.json").write_text('{"benchmarks": [')
+    job = night(site, "-k", "32K")
+    assert job.status == 0, job.output
+    assert "broken.json: truncated or not JSON" in job.output
