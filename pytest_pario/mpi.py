@@ -98,6 +98,16 @@ def run_rank(action: Callable[[MPI.Intracomm], object]) -> None:
         sys.stdout.flush()
 
 
+def abort(status: int) -> None:
+    """End all ranks of this job with one status, from a thread whose main thread may be stuck inside MPI.
+
+    Return where MPI is not up, or takes calls from one thread only.
+    """
+    mpi = load()
+    if not mpi.Is_finalized() and mpi.Query_thread() == mpi.THREAD_MULTIPLE:
+        mpi.COMM_WORLD.Abort(status)
+
+
 def handle_value(handle: Any) -> int:
     """The C handle of an MPI object as a signed integer that fills a register: an int in MPICH, else a pointer."""
     mpi = load()

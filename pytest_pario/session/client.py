@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -45,6 +46,8 @@ class HubClient:
         self._alarm = self._connect(addresses, port, token, ALARM, facts)
         self.on_end: Callable[[Message], None] = lambda order: None
         """Called by root's alarm thread to write all reports before an abnormal end."""
+        self.on_abort: Callable[[int], None] = lambda status: None
+        """Called by root's alarm thread to end all ranks with one status; it returns where it could not."""
         self._interruption: BaseException | None = None
         self._in_body = False
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -157,7 +160,19 @@ class HubClient:
             else:
                 self._alert({"op": "finished"})
         elif order["op"] == "die":
-            _exit_now(int(order["status"]))
+            self._die(int(order["status"]), float(order["wait_s"]))
+
+    def _die(self, status: int, wait_s: float) -> None:
+        """End: by root's abort where the hub says to wait for it, else alone.
+
+        A rank that exits before all are told is taken for a crash by MPICH's mpiexec, which kills the others and
+        answers with 9 instead of our status, or not, as it happens.
+        """
+        if wait_s and self.rank == 0:
+            self.on_abort(status)
+        elif wait_s:
+            time.sleep(wait_s)
+        _exit_now(status)
 
     def _raise_interruption(self, _signum: int, _frame: object) -> None:
         __tracebackhide__ = True

@@ -188,6 +188,8 @@ class Hub:
                 self._write_journal(line)
             for words in _take(self.watch.words):
                 self._speak(words)
+            if self.watch.mode == "dying":
+                self._remove_scratch()  # before the ranks go: the launcher may return before we have looked again
             for rank, channel, message in _take(self.watch.outbox):
                 self._send(rank, channel, message)
 
@@ -226,8 +228,11 @@ class Hub:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(peer.pid, signal.SIGKILL)
         if not self.watch.left:
-            for path in sorted(self.scratch):
-                remove(Path(path))
+            self._remove_scratch()
+
+    def _remove_scratch(self) -> None:
+        for path in sorted(self.scratch):
+            remove(Path(path))
 
 
 def _take(items: list[Any]) -> list[Any]:

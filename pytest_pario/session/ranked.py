@@ -52,6 +52,7 @@ class RankedSession:
         self.chronicle = chronicle
         self.last_act = LastAct(self)
         self.client.on_end = self.last_act.perform
+        self.client.on_abort = mpi.abort
         self.why: str | None = None
         """Why this rank leaves the session early, where it does."""
         self.finished: dict[str, list[list[Any]]] = {}

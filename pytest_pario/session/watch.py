@@ -25,6 +25,8 @@ FINISH_S = 20.0
 """How long root may take to write its reports at an abnormal end."""
 DIE_S = 2.0
 """How long ranks may take to exit when told to; then they are killed."""
+ABORT_S = 10.0
+"""The same where root is to abort the job, for which the others wait."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Watch:
     first_failure: float | None = None
     exit_status: int | None = None
     signalled: float | None = None
+    mute: bool = False
+    """Root was asked for its stack and kept silent: it will neither write reports nor abort the job."""
     spoken: bool = False
     """The end was told: by root's reports, or by the hub where root cannot."""
 
@@ -292,9 +296,8 @@ class Watch:
         """The job cannot go on: say so at once, write it down, let root finish its reports, then end all ranks."""
         if self.mode in ("ending", "dying"):
             return
-        # root was asked for its stack and kept silent: it will not write reports either
-        mute = self.mode in ("asking", "interrupting") and 0 not in self.stacks
-        self.step_until = self.now + (DIE_S if mute else FINISH_S)
+        self.mute = self.mode in ("asking", "interrupting") and 0 not in self.stacks
+        self.step_until = self.now + (DIE_S if self.mute else FINISH_S)
         self.mode, self.diagnosis, self.status = "ending", diagnosis, status
         missing = self._missing()
         story = {
@@ -324,10 +327,12 @@ class Watch:
         self.spoken = True
 
     def _tell_to_die(self) -> None:
+        """End all ranks with one status: root's abort does, where root can; ranks that exit race with the launcher."""
         self._speak()
-        self.mode, self.step_until = "dying", self.now + DIE_S
+        wait_s = 0.0 if self.mute or 0 in self.gone else ABORT_S
+        self.mode, self.step_until = "dying", self.now + DIE_S + wait_s
         for rank in self._present():
-            self.outbox.append((rank, ALARM, {"op": "die", "status": self.status}))
+            self.outbox.append((rank, ALARM, {"op": "die", "status": self.status, "wait_s": wait_s}))
 
     # --- small things -------------------------------------------------------------------------------------------
 

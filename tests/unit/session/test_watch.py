@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-from pytest_pario.session.watch import DIE_S, FINISH_S, Peer, Watch
+from pytest_pario.session.watch import ABORT_S, DIE_S, FINISH_S, Peer, Watch
 from pytest_pario.session.wire import ALARM, CALL
 
 
@@ -99,11 +99,26 @@ def test_ranks_that_stay_end_it() -> None:
     assert made.journal_lines[0]["event"] == "abort"
     assert made.journal_lines[0]["nodeid"] == "t.py::t"
     made.on_message(0, {"op": "finished"}, 21.0)
-    assert {message["op"] for _, _, message in sent(made)} == {"die"}
+    orders = [message for _, _, message in sent(made)]
+    assert orders == [{"op": "die", "status": 1, "wait_s": ABORT_S}] * 3  # root aborts, the others wait for that
     assert made.words == []  # root has told it
     made.on_tick(21.0 + DIE_S)
+    assert not made.over
+    made.on_tick(21.0 + DIE_S + ABORT_S)
     assert made.kill == {0, 1, 2}
     assert made.over
+
+
+def test_nobody_waits_for_the_abort_of_a_root_that_keeps_silent() -> None:
+    made = watch()
+    made.on_tick(10.0)
+    for rank in (1, 2):
+        made.on_message(rank, {"op": "stack", "stack": stack(7)}, 10.1)
+    made.on_tick(20.0)
+    made.on_tick(30.0)
+    sent(made)
+    made.on_tick(40.0)
+    assert [message for _, _, message in sent(made)] == [{"op": "die", "status": 1, "wait_s": 0.0}] * 3
 
 
 def test_a_root_that_cannot_report_is_spoken_for() -> None:
