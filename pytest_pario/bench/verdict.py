@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from pathlib import Path
 from typing import TypeAlias
@@ -11,11 +12,11 @@ import numpy as np
 
 from pytest_pario.baseline.paired import ALPHA, shift_interval, signed_rank_probability
 from pytest_pario.baseline.replay import replay, replay_groups
-from pytest_pario.baseline.rules import DEFAULT, Gate
+from pytest_pario.baseline.rules import DEFAULT
 from pytest_pario.baseline.statistics import Bools, bootstrap_shift
 from pytest_pario.bench.verdict_data import Nights, read_nights
 from pytest_pario.bench.verdict_lasting import lasting_falls
-from pytest_pario.bench.verdict_score import DROPS, PEERS, Score, score_gate, score_peer
+from pytest_pario.bench.verdict_score import DROPS, PEERS, Score, margins_of, plain_margins, score_gate, score_peer
 
 SHIPPED = Path(__file__).parent / "nights"
 SHUFFLES = 20
@@ -24,6 +25,11 @@ SEED = 20240229
 Sides: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 ORDERS: dict[str, Sides] = {"ABBAAB": ((0, 3, 4), (1, 2, 5)), "AAABBB": ((0, 1, 2), (3, 4, 5)), "AB": ((0,), (1,))}
 """Which repetitions of a night are A's and B's."""
+PLAIN = {3: 0.75, 5: 0.3, 7: 0.3}
+"""Windows of the plain rule, and how many spreads it asks for."""
+HEAD = (
+    f"{'rule':<28}{'false':>7} {'90 %':<13} {'slumps':>6} {'strict':>6} {'in 1 night':<13}{'in the window':<15}window"
+)
 
 
 def run_verdict_bench(data: Path | None) -> int:
@@ -44,19 +50,24 @@ def run_verdict_bench(data: Path | None) -> int:
 
 
 def _print_year(nights: Nights) -> None:
-    print("false: reds per 100 tests per night that are gone within 14 nights; found: % of falls of 5/10/20/30 %")
-    for half, columns in (("tuning half (even places)", nights.tuning), ("final half (odd places)", ~nights.tuning)):
-        print(f"\n{half}\n{'rule':<28}{'false':>7}  {'in 1 night':<18}{'in the window':<20}window")
+    print("false: reds per 100 tests per night that are gone within 14 nights, with a 90 % interval over series;")
+    print("slumps: those of them where the whole window lay 20 % below; strict: gone beside the control counts too;")
+    print("found: % of falls of 5/10/20/30 %")
+    everything = np.ones(len(nights.labels), bool)
+    halves = (("tuning half (even places)", nights.tuning), ("final half (odd places)", ~nights.tuning))
+    for half, columns in (*halves, ("all series", everything)):
+        print(f"\n{half}\n{HEAD}")
         for rule in PEERS:
             once, thrice = (score_peer(rule, nights.logs, columns, number, False) for number in (1, 3))
             _print_score(thrice, once)
-        for score in _score_gates(nights, columns):
+        for score in [*_score_plain(nights, columns), *_score_gates(nights, columns)]:
             _print_score(score)
         for direction in sorted({label.split()[-1] for label in nights.group_labels}):
             for score in _score_gates(nights, columns & _of_direction(nights, direction), f", {direction}s"):
                 _print_score(score)
-    for name, gate in (("explained", DEFAULT.group_explained), ("unexplained", DEFAULT.group_unexplained)):
-        _print_score(_score_groups(nights, f"group, {name}", gate))
+    print()
+    for name in ("explained", "unexplained"):
+        _print_score(_score_groups(nights, name))
     _print_standing(nights)
     print("\nlasting falls of the year: at least 15 % for 21 nights, found by fitting steps to the whole series")
     for line in lasting_falls(nights):
@@ -81,16 +92,29 @@ def _score_gates(nights: Nights, columns: Bools, of: str = "") -> list[Score]:
     ):
         seen = replay(nights.logs, nights.groups, rules=rules, keep_out=False)
         trace, gate = getattr(seen, place), getattr(rules, place)
-        scores.append(score_gate(f"pario, {name}{of}", seen, trace, trace.need < 0, gate, columns, all_false=False))
+        margins = functools.partial(margins_of, gate, trace)
+        scores.append(score_gate(f"pario, {name}{of}", seen, trace, margins, columns))
     return scores
 
 
-def _score_groups(nights: Nights, name: str, gate: Gate) -> Score:
+def _score_plain(nights: Nights, columns: Bools) -> list[Score]:
+    """The plain rule with its windows of 3, 5 and 7 nights."""
+    scores = []
+    for window, spreads in PLAIN.items():
+        gate = dataclasses.replace(DEFAULT.unexplained, nights=window)
+        rules = dataclasses.replace(DEFAULT, unexplained=gate)
+        seen = replay(nights.logs, nights.groups, rules=rules, keep_out=False)
+        margins = functools.partial(plain_margins, window, spreads, seen.unexplained)
+        scores.append(score_gate(f"plain gate, window {window}", seen, seen.unexplained, margins, columns))
+    return scores
+
+
+def _score_groups(nights: Nights, name: str) -> Score:
     """The group rule on the groups' medians; falls are injected into all of a group."""
     groups, seen = replay_groups(nights.logs, nights.groups, keep_out=False)
-    trace = seen.explained if "unexplained" not in name else seen.unexplained
-    columns = np.ones(len(groups), bool)
-    return score_gate(name, seen, trace, trace.need < 0, gate, columns, all_false=False)
+    trace, gate = getattr(seen, name), getattr(DEFAULT, f"group_{name}")
+    margins = functools.partial(margins_of, gate, trace)
+    return score_gate(f"group, {name}", seen, trace, margins, np.ones(len(groups), bool))
 
 
 def _print_standing(nights: Nights) -> None:
@@ -107,7 +131,9 @@ def _print_standing(nights: Nights) -> None:
 def _print_score(score: Score, once: Score | None = None) -> None:
     first = "/".join(f"{part:.0f}" for part in once.found) if once else "-"
     found = "/".join(f"{part:.0f}" for part in score.found)
-    print(f"{score.name:<28}{score.false:>7.2f}  {first:<18}{found:<20}{score.nights} nights")
+    told = f"[{score.interval[0]:.2f}, {score.interval[1]:.2f}] {score.slumps:>6.2f} {score.strict:>6.2f}"
+    told = told if once is None else "-"
+    print(f"{score.name:<28}{score.false:>7.2f} {told:<28} {first:<13}{found:<15}{score.nights} nights")
 
 
 # --- nights in shuffled order -------------------------------------------------------------------------------------

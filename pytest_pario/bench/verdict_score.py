@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +18,11 @@ GONE_NIGHTS = 14
 """A red is false if the series is back within so many nights."""
 BACK = float(np.log(0.95))
 """Back: the median of those nights is above this, against the baseline that the red was judged by."""
+SLUMP = 0.20
+"""A window all of whose nights are lower by this part is told apart: when it is judged it looks like a lasting fall."""
+PLAIN_FLOOR = 0.05
+"""Least spread of the plain rule."""
+RESAMPLES = 2000
 WARM = 30
 """Peers' rules are judged from this night of a series on, as many as their references look back."""
 
@@ -32,6 +38,12 @@ class Score:
     """Percent of injected falls of 5, 10, 20, 30 % that were red within the window."""
     nights: int
     """Of that window."""
+    interval: tuple[float, float] = (np.nan, np.nan)
+    """90 % interval of `false` over series drawn by chance: what another set of series might have given."""
+    slumps: float = 0.0
+    """The part of `false` where the whole window lay at least 20 % below, alone and beside the control."""
+    strict: float = np.nan
+    """False reds where a series counts as back also if it is so beside its control only."""
 
 
 def gone(values: Floats, centre: Floats) -> Bools:
@@ -42,42 +54,83 @@ def gone(values: Floats, centre: Floats) -> Bools:
     return found
 
 
-def score_gate(  # noqa: PLR0917 - a row of the table from its parts
-    name: str, seen: Replay, trace: GateTrace, red: Bools, gate: Gate, columns: Bools, all_false: bool
-) -> Score:
-    """Our rule: reds as replayed; falls injected into one series at a time, the others being its control."""
-    false = judged = 0
+@dataclass(frozen=True)
+class Margins:
+    """What a gate asks of one series, night by night."""
+
+    nights: int
+    excused: int
+    own: Floats
+    beside: Floats
+
+
+def margins_of(gate: Gate, trace: GateTrace, column: int) -> Margins:
+    """Those of a gate of ours."""
+    own = gate.own_margin + gate.own_spreads * trace.spread[:, column]
+    return Margins(gate.nights, gate.excused, own, gate.margin + gate.spreads * trace.controlled_spread[:, column])
+
+
+def plain_margins(nights: int, spreads: float, trace: GateTrace, column: int) -> Margins:
+    """Those of the plain rule that ours has to beat: 5 %, beside the control a part of the spread if that is more."""
+    beside = np.maximum(-BACK, spreads * np.maximum(trace.controlled_spread[:, column], PLAIN_FLOOR))
+    return Margins(nights, 0, np.full(len(beside), -BACK), beside)
+
+
+def score_gate(name: str, seen: Replay, trace: GateTrace, margins: Callable[[int], Margins], columns: Bools) -> Score:
+    """A gate asked afresh every night; falls are injected into one series at a time, the others being its control."""
+    tallies = []
     found = np.zeros(len(DROPS))
+    nights = 0
     for column in np.nonzero(columns)[0]:
-        one = _GateSeries(seen, trace, gate, int(column))
-        # back by itself or beside its control: either makes a red a false one
-        back = gone(one.own, one.centre) | gone(one.beside, one.c_centre)
-        false += int((red[one.held, column] & (back | all_false) & one.ok).sum())
-        judged += int(one.ok.sum())
-        found += detect(one.reds, one.ok, gate.nights)
-    return Score(name, 100 * false / judged, tuple(100 * found / columns.sum()), gate.nights)
+        one = _GateSeries(seen, trace, margins(int(column)), int(column))
+        nights = one.margins.nights
+        red = one.reds(np.zeros(nights)) & one.ok
+        back = gone(one.own, one.centre)
+        slump = one.lies_below(np.log(1 - SLUMP))
+        strict = back | gone(one.beside, one.c_centre)
+        tallies.append([(red & back).sum(), (red & back & slump).sum(), (red & strict).sum(), one.ok.sum()])
+        found += detect(one.reds, one.ok, nights)
+    tally = np.array(tallies, float)
+    false, slumps, strictly = 100 * tally[:, :3].sum(axis=0) / tally[:, 3].sum()
+    shares = tuple(100 * found / columns.sum())
+    return Score(name, float(false), shares, nights, _over_series(tally), float(slumps), float(strictly))
+
+
+def _over_series(tally: Floats) -> tuple[float, float]:
+    """90 % interval of the false rate when as many series are drawn again and again."""
+    rng = np.random.default_rng(len(tally))
+    drawn = tally[rng.integers(len(tally), size=(RESAMPLES, len(tally)))].sum(axis=1)
+    low, high = np.percentile(100 * drawn[:, 0] / drawn[:, 3], [5, 95])
+    return float(low), float(high)
 
 
 class _GateSeries:
     """One series as a gate saw it, night by night; falls can be added to it."""
 
-    def __init__(self, seen: Replay, trace: GateTrace, gate: Gate, column: int) -> None:
-        self.gate = gate
-        self.held: Bools = np.isfinite(seen.logs[:, column]) & np.isfinite(seen.control[:, column])
-        self.own: Floats = seen.logs[self.held, column]
-        self.beside: Floats = self.own - seen.control[self.held, column]
-        self.centre, self.c_centre = trace.centre[self.held, column], trace.controlled_centre[self.held, column]
-        self.ok: Bools = np.isfinite(trace.need[self.held, column])
-        self.least = gate.own_margin + gate.own_spreads * trace.spread[self.held, column]
-        self.c_least = gate.margin + gate.spreads * trace.controlled_spread[self.held, column]
+    def __init__(self, seen: Replay, trace: GateTrace, margins: Margins, column: int) -> None:
+        held: Bools = np.isfinite(seen.logs[:, column]) & np.isfinite(seen.control[:, column])
+        self.own: Floats = seen.logs[held, column]
+        self.beside: Floats = self.own - seen.control[held, column]
+        self.centre, self.c_centre = trace.centre[held, column], trace.controlled_centre[held, column]
+        self.ok: Bools = np.isfinite(trace.need[held, column])
+        self.margins = dataclasses.replace(margins, own=margins.own[held], beside=margins.beside[held])
 
     def reds(self, shift: Floats) -> Bools:
         """Which nights are red when the nights of each window are shifted so."""
-        best = (_windows(self.own, self.gate.nights) + shift).max(axis=1)
-        controlled = np.sort(_windows(self.beside, self.gate.nights) + shift, axis=1)[:, ::-1]
-        own_fell = best - self.centre < -self.least
-        result: Bools = own_fell & (controlled[:, self.gate.excused] - self.c_centre < -self.c_least)
+        best, beside = self._falls(shift)
+        result: Bools = (best < -self.margins.own) & (beside < -self.margins.beside)
         return result
+
+    def lies_below(self, log: float) -> Bools:
+        """On which nights the nights that count for the gate lie below this, alone and beside the control."""
+        best, beside = self._falls(np.zeros(self.margins.nights))
+        result: Bools = (best < log) & (beside < log)
+        return result
+
+    def _falls(self, shift: Floats) -> tuple[Floats, Floats]:
+        best = (_windows(self.own, self.margins.nights) + shift).max(axis=1)
+        controlled = np.sort(_windows(self.beside, self.margins.nights) + shift, axis=1)[:, ::-1]
+        return best - self.centre, controlled[:, self.margins.excused] - self.c_centre
 
 
 def detect(reds: Callable[[Floats], Bools], ok: Bools, nights: int) -> Floats:

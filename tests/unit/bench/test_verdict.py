@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytest_pario.baseline.replay import replay
+from pytest_pario.baseline.rules import DEFAULT
 from pytest_pario.bench.verdict import SHIPPED, run_verdict_bench
 from pytest_pario.bench.verdict_data import NIGHTLY, read_nights
 from pytest_pario.bench.verdict_lasting import lasting_falls
 from pytest_pario.bench.verdict_record import record_noise
-from pytest_pario.bench.verdict_score import PEERS, score_peer
+from pytest_pario.bench.verdict_score import PEERS, Score, margins_of, score_gate, score_peer
 from pytest_pario.errors import ParameterError
 
 
@@ -75,3 +77,33 @@ def test_a_rule_that_always_alarms_is_scored_so(tmp_path: Path) -> None:
     score = score_peer(PEERS[2], nights.logs, np.ones(6, bool), 3, all_false=True)
     assert score.false < 3
     assert score.found[3] == 100
+
+
+def score_unexplained(falls: dict[int, tuple[slice, float]]) -> Score:
+    """Six steady series of a group, of which some fall for some nights."""
+    logs = np.random.default_rng(2).normal(0, 0.02, (120, 6))
+    for column, (nights, fall) in falls.items():
+        logs[nights, column] += fall
+    seen = replay(logs, np.zeros(6, int), keep_out=False)
+    trace = seen.unexplained
+    return score_gate("x", seen, trace, lambda column: margins_of(DEFAULT.unexplained, trace, column), np.ones(6, bool))
+
+
+def test_a_fall_is_false_if_it_was_gone_within_14_nights() -> None:
+    assert score_unexplained({}).false == 0
+    assert score_unexplained({0: (slice(60, 120), -0.4)}).false == 0  # it lasts
+    short = score_unexplained({0: (slice(60, 67), -0.4)})
+    assert short.false > 0
+    assert short.slumps == short.false  # nobody could have known that it would not last
+    small = score_unexplained({0: (slice(60, 67), -0.15)})
+    assert small.false > 0
+    assert small.slumps == 0
+    assert small.interval[0] <= small.false <= small.interval[1]
+
+
+def test_strictly_a_fall_that_others_share_later_is_false_too() -> None:
+    # five nights alone, then the whole group goes down with it: beside its control the test is back
+    shared = {column: (slice(65 if column else 60, 120), -0.4) for column in range(6)}
+    score = score_unexplained(shared)
+    assert score.false == 0
+    assert score.strict > 0
