@@ -1,7 +1,7 @@
 """Nights of a machine: `baselines/<machine>/<time>-<id>.json`, append-only, each file whole or not there at all.
 
 A night is pytest-benchmark's JSON, so `pytest-benchmark list` and `compare` read it, with a section of ours:
-    pario   schema, machine, night (ISO time, UTC), digest (SHA-256 of everything else)
+    pario   schema, machine, night (ISO time, UTC), digest (SHA-256 of the file with zeros in the digest's place)
 An acceptance is a file `<time>-<id>.accept` beside the nights: series, since, reason, and the same section.
 Schema 1 is the first.
 """
@@ -24,6 +24,8 @@ from pytest_pario.errors import ParameterError, StoreError
 
 SCHEMA = 1
 MACHINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+DIGEST = re.compile(rb'("digest": ")[0-9a-f]{64}')
+BLANK = "0" * 64
 STAMP = "%Y%m%d-%H%M%S"
 
 
@@ -114,16 +116,16 @@ class Store:
 
     def _add(self, content: dict[str, Any], now: datetime | None, suffix: str) -> Path:
         now = now or datetime.now(timezone.utc)
-        content = json.loads(json.dumps(content, default=str))
-        content["pario"] = {"schema": SCHEMA, "machine": self.machine, "night": now.isoformat(timespec="seconds")}
-        content["pario"]["digest"] = digest(content)
+        ours = {"schema": SCHEMA, "machine": self.machine, "night": now.isoformat(timespec="seconds"), "digest": BLANK}
+        content = {"pario": ours} | {key: value for key, value in content.items() if key != "pario"}
+        text = seal(json.dumps(content, default=str, indent=1).encode())
         self.directory.mkdir(parents=True, exist_ok=True)
         name = f"{now.strftime(STAMP)}-{secrets.token_hex(4)}.{suffix}"
         # whole or not at all: written aside, on disk, then given its name, which nobody else can have taken
         aside = self.directory / f".{name}.part"
         try:
-            with aside.open("x") as file:
-                json.dump(content, file, indent=1)
+            with aside.open("xb") as file:
+                file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             aside.rename(self.directory / name)
@@ -151,15 +153,16 @@ def choose_machine(root: Path, given: str | None) -> str:
     raise ParameterError("--pario-machine", None, f"the name of a machine below {root} ({told})", "command line")
 
 
-def digest(content: Mapping[str, Any]) -> str:
-    """Of everything but the digest itself."""
-    rest = {**content, "pario": {key: value for key, value in content["pario"].items() if key != "digest"}}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+def seal(text: bytes) -> bytes:
+    """Put the digest of a text into it; one that is there already is replaced."""
+    blank = DIGEST.sub(rb"\g<1>" + BLANK.encode(), text, count=1)
+    return DIGEST.sub(rb"\g<1>" + hashlib.sha256(blank).hexdigest().encode(), blank, count=1)
 
 
 def _read_checked(path: Path, machine: str) -> tuple[dict[str, Any], str]:
     try:
-        content = json.loads(path.read_bytes())
+        text = path.read_bytes()
+        content = json.loads(text)
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -173,7 +176,9 @@ def _read_checked(path: Path, machine: str) -> tuple[dict[str, Any], str]:
         )
     if ours.get("machine") != machine:
         raise StoreError(f"{path}: belongs to machine {ours.get('machine')!r}, not to {machine!r}")
-    if ours.get("digest") != digest(content):
+    if (
+        not DIGEST.search(text) or seal(text) != text
+    ):  # of the bytes: to write everything anew took longer than to read it
         raise StoreError(f"{path}: was changed after it was saved (its digest differs); restore it from a copy")
     return content, str(ours["night"])
 

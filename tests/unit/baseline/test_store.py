@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_pario.baseline.series import read_entry, strip_pass
-from pytest_pario.baseline.store import Acceptance, Store, choose_machine, digest, merge_entries
+from pytest_pario.baseline.store import Acceptance, Store, choose_machine, merge_entries, seal
 from pytest_pario.errors import ParameterError
 from pytest_pario.model import Pattern
 from pytest_pario.patterns import Segmented
@@ -45,6 +45,12 @@ def _edit(path: Path) -> None:
     path.write_text(path.read_text().replace('"ranks": 4', '"ranks": 8'))
 
 
+def _unseal(path: Path) -> None:
+    night = json.loads(path.read_text())
+    del night["pario"]["digest"]
+    path.write_text(json.dumps(night))
+
+
 def _foreign(path: Path) -> None:
     path.write_text(json.dumps({"benchmarks": [], "machine_info": {}}))
 
@@ -58,15 +64,13 @@ def _future(path: Path) -> None:
 def _other_machine(path: Path) -> None:
     night = json.loads(path.read_text())
     night["pario"]["machine"] = "elsewhere"
-    night["pario"]["digest"] = digest(night)
-    path.write_text(json.dumps(night))
+    path.write_bytes(seal(json.dumps(night).encode()))
 
 
 def _senseless(path: Path) -> None:
     night = json.loads(path.read_text())
     night["benchmarks"] = 7
-    night["pario"]["digest"] = digest(night)
-    path.write_text(json.dumps(night))
+    path.write_bytes(seal(json.dumps(night).encode()))
 
 
 @pytest.mark.parametrize(
@@ -74,6 +78,7 @@ def _senseless(path: Path) -> None:
     [
         (_truncate, "truncated or not JSON"),
         (_edit, "was changed after it was saved"),
+        (_unseal, "was changed after it was saved"),
         (_foreign, "was not saved by pario"),
         (_future, "has schema 2, this release reads 1"),
         (_other_machine, "belongs to machine 'elsewhere', not to 'box'"),
