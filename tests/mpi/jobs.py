@@ -21,7 +21,7 @@ from pytest_pario.errors import SessionError
 from pytest_pario.session.launcher import Launcher, find_launcher
 
 CASES = Path(__file__).parent / "cases" / "session"
-LIMIT_S = 90.0
+LIMIT_S = 240.0
 ROOM_BYTES = 2 << 30
 
 

@@ -41,7 +41,7 @@ def launcher_version() -> str:
     """First words of the launcher about itself; empty where there is none."""
     if not MPIEXEC.exists():
         return ""
-    answer = subprocess.run([str(MPIEXEC), "--version"], capture_output=True, text=True, timeout=30, check=False)
+    answer = subprocess.run([str(MPIEXEC), "--version"], capture_output=True, text=True, timeout=120, check=False)
     return answer.stdout.strip()
 
 
@@ -58,7 +58,7 @@ def missing_reason() -> str | None:
 
 
 def run_ranks(
-    script_or_argv: Path | Sequence[str], n: int, timeout: float = 30, env: Mapping[str, str] | None = None
+    script_or_argv: Path | Sequence[str], n: int, timeout: float = 240, env: Mapping[str, str] | None = None
 ) -> RanksResult:
     """Run Python with a script, or with these arguments, on `n` ranks; everything is killed when the time is up."""
     argv = [str(script_or_argv)] if isinstance(script_or_argv, Path) else list(script_or_argv)

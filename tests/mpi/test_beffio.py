@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(bool(missing_reason()), reason=str(missing_reaso
 def test_every_byte_of_every_pattern(ranks: int, tmp_path: Path) -> None:
     more = ["noshared"] if is_openmpi() else ["shared", *(["noshared"] if ranks <= 3 else [])]
     with fast_scratch(tmp_path) as scratch:
-        result = run_ranks([str(CASE), str(scratch), *more], ranks, timeout=150)
+        result = run_ranks([str(CASE), str(scratch), *more], ranks, timeout=400)
         assert list(scratch.iterdir()) == []
     assert not result.timed_out, result.stderr[-2000:]
     assert result.returncode == 0, result.stderr[-3000:]

@@ -45,7 +45,7 @@ def test_commands_of_a_page(path: Path, tmp_path: Path) -> None:
     start = launcher(1)
     environment = {**start.environment, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for note, command in page.commands:
-        job = run_command(["bash", "-c", command], tmp_path, environment, limit_s=180)
+        job = run_command(["bash", "-c", command], tmp_path, environment, limit_s=400)
         expected = {"exits 1": {1}, "exits non-zero": set(range(1, 256))}.get(note, {0})
         assert job.status in expected, f"{command}\n{job.output}"
 

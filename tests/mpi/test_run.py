@@ -47,7 +47,7 @@ def test_after(comm, number):
 @pytest.mark.openmpi
 def test_all_twelve_are_reported(tmp_path: Path) -> None:
     (tmp_path / "test_twelve.py").write_text(TWELVE)
-    job = run_pario("run", "-n", "3", "--junitxml=junit.xml", "test_twelve.py", directory=tmp_path, limit_s=180)
+    job = run_pario("run", "-n", "3", "--junitxml=junit.xml", "test_twelve.py", directory=tmp_path, limit_s=400)
     assert job.status == 1, job.output
     assert job.counts() == {"passed": 10, "failed": 2}
     assert "rank 2 (pid " in job.output

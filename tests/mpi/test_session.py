@@ -245,7 +245,7 @@ def test_a_signal_to_root_saves_everything(tmp_path: Path, signum: signal.Signal
         journal = tmp_path / "j.jsonl"
         await_running(journal, "test_slow.py::test_sleeps")
         os.kill(read_history(journal).processes[0]["pid"], signum)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=240)
     finally:
         process.kill()
     assert process.returncode == 2, output

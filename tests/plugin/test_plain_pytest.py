@@ -55,7 +55,7 @@ def run(directory: Path, *arguments: str, environment: dict[str, str] | None = N
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode in (0, 1), done.stdout + done.stderr
@@ -116,7 +116,7 @@ def test_a_marker_with_a_bad_number_is_a_usage_error(pytester: pytest.Pytester, 
         cwd=pytester.path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 4
@@ -140,7 +140,7 @@ def test_start_up_is_light(code: str, tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -149,4 +149,4 @@ def test_start_up_is_light(code: str, tmp_path: Path) -> None:
 def test_help_of_the_command_needs_no_pytest(tmp_path: Path) -> None:
     code = "import sys; from pytest_pario.cli import build_parser; build_parser().format_help()"
     check = "assert 'pytest' not in sys.modules"
-    subprocess.run([sys.executable, "-c", f"{code}; {check}"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", f"{code}; {check}"], cwd=tmp_path, check=True, timeout=240)

@@ -35,7 +35,7 @@ def ranks_of(error: BaseException | None) -> list[int]:
 
 def test_hash_is_the_same_in_another_process() -> None:
     program = "from pytest_pario.access.agreement import stable_hash; print(stable_hash(('native', 3)))"
-    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240)
     assert int(other.stdout) == stable_hash(("native", 3))
 
 

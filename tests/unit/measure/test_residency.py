@@ -136,7 +136,7 @@ SHOW = "from pytest_pario.measure.residency import resident_fraction as r; print
 def test_pages_below_an_overlay_are_seen(tmp_path: Path) -> None:
     # cachestat finds no page in the overlay itself, although a read never reaches the device
     command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", OVERLAY, sys.executable, SHOW]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode == 77 or "unshare failed" in done.stderr:
         pytest.skip(f"no overlay here: {done.stderr.strip()}")
     assert done.stdout == "1.0\n", done.stderr

@@ -117,7 +117,7 @@ from pytest_pario.cli import main
 assert main(["btio", "verify", {str(tmp_path / "file")!r}]) == 0
 assert "mpi4py.MPI" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=240, stdout=subprocess.DEVNULL)
 
 
 @pytest.mark.skipif(not REFERENCE, reason="PARIO_BTIO_REFERENCE_FILE names no file that the NAS program has written")
