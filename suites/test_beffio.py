@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pytest_pario.model import Access
     from pytest_pario.workloads.beffio.schedule import Step
 
+pytestmark = pytest.mark.pario_once
+
 
 @pytest.mark.extended
 def test_pattern(beff_step: Step, beffio: Beffio) -> None:

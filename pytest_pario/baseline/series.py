@@ -19,7 +19,7 @@ from pytest_pario.units import MiB, format_bytes
 Entry: TypeAlias = Mapping[str, Any]
 """One benchmark of a pytest-benchmark file."""
 
-CLASS_KEYS = ("definition", "release", "variant", "mode", "label", "case", "measurement")
+CLASS_KEYS = ("definition", "schedule", "release", "variant", "mode", "label", "case", "measurement")
 """Words under extra_info that tell unlike measurements apart, such as definitions of b_eff_io (BEFF-67)."""
 PASS_SUFFIX = re.compile(r"(?:-|(?<=\[))pass\d+(?=\]|-)-?")
 
@@ -33,7 +33,7 @@ class Series:
     phase: str
     """write, rewrite or read; empty where there is none."""
     moved_bytes: int
-    """Bytes of one repetition."""
+    """Bytes of one repetition; 0 where they are what a given time allowed, and so differ from night to night."""
     ranks: int
     ranks_per_node: str
     filesystem: str
@@ -59,7 +59,8 @@ class Series:
     def __str__(self) -> str:
         layout = f"n={self.ranks}" + (f" ({self.ranks_per_node} a node)" if self.ranks_per_node else "")
         name = f"{self.pattern}{'/' + self.phase if self.phase else ''}"
-        return f"{name} {format_bytes(self.moved_bytes)} {layout} {self.filesystem or '-'} {self.kind}"
+        size = format_bytes(self.moved_bytes) if self.moved_bytes else "by time"
+        return f"{name} {size} {layout} {self.filesystem or '-'} {self.kind}"
 
 
 @dataclass(frozen=True)
@@ -101,15 +102,15 @@ def read_entry(entry: Entry) -> Sample | None:
     if not isinstance(moved, Sequence) or not moved or not seconds:
         return None
     record: Mapping[str, Any] = info.get("record") or {}
-    fingerprint: Mapping[str, Any] = record.get("fingerprint") or {}
+    fingerprint: Mapping[str, Any] = record.get("fingerprint") or info.get("fingerprint") or {}
     pairs = [(int(b), float(s)) for b, s in zip(moved, seconds, strict=False)]
     usual = sorted(b for b, _ in pairs)[len(pairs) // 2]
     rates = tuple(b / s / MiB for b, s in pairs if b > 0 and s > 0)
     again = info.get("again_s") or ()
     series = Series(
         pattern=_pattern(entry, record),
-        phase=str(record.get("phase", "")),
-        moved_bytes=usual,
+        phase=str(record.get("phase") or info.get("phase") or ""),
+        moved_bytes=0 if _is_timed(info, record) else usual,
         ranks=int(info.get("ranks", 1)),
         ranks_per_node=_words(fingerprint.get("ranks_per_node")),
         filesystem=_filesystem(fingerprint),
@@ -133,6 +134,11 @@ def _pattern(entry: Entry, record: Mapping[str, Any]) -> str:
     # the same digest as Pattern.id
     text = json.dumps({**pattern, "name": "any"}, sort_keys=True)
     return f"{pattern['name']}@{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _is_timed(info: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    repeat = (record.get("pattern") or {}).get("repeat") or {}
+    return bool(info.get("schedule")) or repeat.get("name", "fixed") != "fixed"
 
 
 def _filesystem(fingerprint: Mapping[str, Any]) -> str:

@@ -110,7 +110,8 @@ class Nightly:
         shelf = self._shelf()
         judgement = self._judge(shelf, self._tonight()) if shelf.nights else None
         names = {one.fullname for one in judgement.findings if one.state == "yellow"} if judgement else set()
-        last = {strip_pass(item.nodeid): item.nodeid for item in session.items}
+        alone = [item for item in session.items if item.get_closest_marker("pario_once") is None]
+        last = {strip_pass(item.nodeid): item.nodeid for item in alone}
         return [last[name] for name in sorted(names) if name in last]
 
     def _conclude(self) -> dict[str, Any]:
@@ -135,7 +136,8 @@ class Nightly:
         if not tonight.samples:
             self.lines = ["no test measured anything: nothing to save, nothing to judge"]
             return []
-        if self.options.save:
+        # a history begins by itself; going on with it is asked for
+        if self.options.save or not before.nights:
             path = Store(self.options.store, before.machine).save_night(self._content())
             self.lines.append(f"saved {path} ({len(tonight.samples)} series)")
         if not before.nights:
@@ -240,9 +242,8 @@ def _first_lines(shelf: Shelf, saved: list[str], options: Options) -> list[str]:
     from pytest_pario.baseline.rules import DEFAULT
 
     nights = DEFAULT.baseline_least + DEFAULT.unexplained.nights
-    kept = saved[0] if saved else "not saved: add --pario-save"
     return [
-        f"first night of {shelf.machine}: nothing to compare with yet; {kept}",
-        f"run the same command every night: from night {nights} on, a test whose bandwidth falls and stays down fails; "
-        f"`pario check --store {options.store}` says the same without running",
+        f"first night of {shelf.machine}: nothing to compare with yet; {saved[0]}",
+        f"run the same command with --pario-save every night: from night {nights} on, a test whose bandwidth falls and "
+        f"stays down fails; `pario check --store {options.store}` says the same without running",
     ]

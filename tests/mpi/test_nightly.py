@@ -106,3 +106,27 @@ def test_wrong_names_and_damaged_nights_are_told(site: Path) -> None:
     job = night(site, "-k", "32K")
     assert job.status == 0, job.output
     assert "broken.json: truncated or not JSON" in job.output
+
+
+def test_nights_of_b_eff_io_are_comparable_although_time_decides_their_bytes(tmp_path: Path) -> None:
+    """BEFF-24, BEFF-67: patterns and values are series of their own, the same every night, another for another T."""
+    suite = Path(__file__).parents[2] / "suites" / "test_beffio.py"
+
+    def run(seconds: float) -> Job:
+        chosen = ["-k", "n2 and write and separated", f"--pario-time={seconds}", "--pario-param=beff_limit=4M"]
+        where = ["--pario-dir=.", "--pario-machine=box", "--pario-save", "--benchmark-quiet"]
+        return run_pytest(2, str(suite), *chosen, *where, directory=tmp_path)
+
+    for seconds in (0.5, 0.5, 1.0):
+        job = run(seconds)
+        assert job.counts()["passed"] == 9, job.output  # eight patterns and the value of the type
+    first, second, longer = (
+        {sample.series: sample for sample in one.samples} for one in Store(tmp_path / "baselines", "box").read().nights
+    )
+    assert len(first) == 9
+    assert set(first) == set(second)
+    kinds = {(series.phase, series.moved_bytes, "T=0.5 s" in series.kind) for series in first}
+    assert kinds == {("write", 0, True)}
+    assert len({series.filesystem for series in first}) == 1
+    assert all(series.filesystem for series in first)
+    assert not set(first) & set(longer)

@@ -125,6 +125,22 @@ class Settings:
         return Shape(self.mpart, self.noshared, self.unique_open, self.partition_s, self.shares)
 
     @property
+    def schedule(self) -> str:
+        """What two runs must have in common to be compared, beside the definition and what a pattern says of itself."""
+        partitions = ",".join(map(str, self.partitions))
+        words = [
+            f"T={self.total_s:g} s on {partitions}",
+            f"MPART={self.mpart}",
+            f"rewrite={self.rewrite}",
+            self.termination,
+        ]
+        limits = {"limit": self.limit_bytes, "max_segment": self.max_segment}
+        words += [f"{name}={value}" for name, value in limits.items() if value is not None]
+        words += [f"align={self.segment_align}"] if self.segment_align != MiB else []
+        flags = {"noshared": self.noshared, "unique_open": self.unique_open, "unflushed": not self.flush}
+        return " ".join([*words, *(name for name, on in flags.items() if on)])
+
+    @property
     def scheduled_s(self) -> float:
         """Scheduled time of the whole run."""
         return self.partition_s * len(self.partitions)

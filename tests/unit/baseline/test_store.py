@@ -15,6 +15,7 @@ from pytest_pario.errors import ParameterError
 from pytest_pario.model import Pattern
 from pytest_pario.patterns import Segmented
 from pytest_pario.plain import plain
+from pytest_pario.units import MiB
 from tests.unit.baseline.nights import content, entry, save_nights
 
 
@@ -136,6 +137,40 @@ def test_unlike_things_are_never_one_series() -> None:
     same = read_entry(entry("p", [100.0], kernel="6.9", mpi_library="other", mount_options=["noatime"]))
     assert same is not None
     assert same.series == found[0].series if found[0] else False
+
+
+def test_bytes_that_a_given_time_allowed_do_not_tell_series_apart() -> None:  # BEFF-24
+    nights = []
+    for moved in (64, 65):
+        one = entry("p", [100.0])
+        one["extra_info"] |= {"moved_bytes": [moved * MiB], "schedule": "T=60 s on 4"}
+        nights.append(read_entry(one))
+    first, second = nights
+    assert first is not None
+    assert second is not None
+    assert first.series == second.series
+    assert "by time" in str(first.series)
+    assert second.rates == pytest.approx([65 / 64 * 100])
+    longer = entry("p", [100.0])
+    longer["extra_info"]["schedule"] = "T=120 s on 4"
+    other = read_entry(longer)
+    assert other is not None
+    assert other.series != first.series
+    timed = entry("p", [100.0])
+    timed["extra_info"]["record"]["pattern"]["repeat"] = {"name": "timed", "seconds": 3.0}
+    found = read_entry(timed)
+    assert found is not None
+    assert found.series.moved_bytes == 0
+
+
+def test_a_value_without_a_record_has_its_own_phase_and_fingerprint() -> None:  # BEFF-29
+    one = entry("p", [100.0])
+    info = one["extra_info"]
+    record = info.pop("record")
+    sample = read_entry({**one, "extra_info": {**info, "phase": "read", "fingerprint": record["fingerprint"]}})
+    assert sample is not None
+    assert (sample.series.phase, sample.series.filesystem) == ("read", "lustre:/scratch")
+    assert sample.facts["kernel"] == "6.1"
 
 
 def test_a_series_names_a_pattern_as_the_model_does() -> None:

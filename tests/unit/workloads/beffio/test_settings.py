@@ -6,7 +6,7 @@ import pytest
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.units import GiB, MiB
-from pytest_pario.workloads.beffio.machine import describe_system, detect_machine
+from pytest_pario.workloads.beffio.machine import describe_system, detect_machine, round_memory
 from pytest_pario.workloads.beffio.settings import PARAMETERS, Machine, Settings, read_settings
 from pytest_pario.workloads.parameters import Table, resolve
 
@@ -89,3 +89,31 @@ def test_the_machine_is_found_out() -> None:  # BEFF-04, BEFF-07, BEFF-52
     assert (found.ranks, found.processes_per_node) == (4, 2)
     assert found.total_memory_bytes == 4 * found.memory_bytes
     assert set(describe_system()) == {"host", "operating system", "machine"}
+
+
+def test_memory_that_another_kernel_reserves_makes_no_other_benchmark() -> None:  # BEFF-07
+    node = 252 * 1024 * MiB
+    assert round_memory(node) == round_memory(node - 300 * MiB) == 240 * 1024 * MiB
+    assert [round_memory(one) for one in (1, 7, 8, 15, 17, 31)] == [1, 7, 8, 15, 16, 30]
+
+
+def test_what_decides_the_values_is_part_of_the_schedule() -> None:  # BEFF-44, BEFF-67
+    plain = read().schedule
+    assert plain.startswith("T=2 s on ")
+    others = [
+        "beff_partitions=1",
+        "beff_rewrite=all",
+        "beff_termination=per_call",
+        "beff_limit=1M",
+        "beff_noshared=yes",
+    ]
+    others += [
+        "beff_flush=no",
+        "beff_max_chunk=1M",
+        "beff_max_segment=8M",
+        "beff_segment_align=2M",
+        "beff_unique_open=1",
+    ]
+    found = [read(one).schedule for one in others]
+    assert len({plain, *found}) == len(others) + 1
+    assert read("beff_dedicated=yes", "beff_fs_cache=1G").schedule == plain
