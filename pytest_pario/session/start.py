@@ -93,7 +93,8 @@ def _check_world(launch: Launch | None) -> None:
     """A launcher of another MPI than mpi4py's gives N singletons that all believe to be root."""
     size, rank = mpi.load().COMM_WORLD.Get_size(), mpi.load().COMM_WORLD.Get_rank()
     tasks = os.environ.get("SLURM_NTASKS", "1")
-    if launch is None and size == 1 and "SLURM_PROCID" in os.environ and tasks.isdigit() and int(tasks) > 1:
+    by_slurm = "SLURM_PROCID" in os.environ and (launch is None or launch.launcher == "Slurm")
+    if by_slurm and size == 1 and tasks.isdigit() and int(tasks) > 1:
         raise SessionError(
             f"Slurm started {tasks} tasks, but each is an MPI world of 1: start with srun --mpi=pmi2 "
             "(or --mpi=pmix for Open MPI), or with mpiexec inside the allocation"

@@ -1,0 +1,1 @@
+"""Test beds: faults, emulated nodes, a real distributed filesystem and a real batch system on one machine."""
