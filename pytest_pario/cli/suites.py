@@ -50,6 +50,11 @@ def _add_btio(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     verify = actions.add_parser("verify", help="check a solution file, whoever has written it; needs no MPI")
     verify.add_argument("file", type=Path, metavar="FILE", help="such as btio.full.out")
     verify.add_argument("--class", dest="problem", metavar="LETTER", help="S, W, A … (default: by the file's size)")
+    verify.add_argument(
+        "--solve",
+        action=argparse.BooleanOptionalAction,
+        help="compute all fields anew and compare every number (default: up to class A, where numba is there)",
+    )
     verify.set_defaults(handler=_btio_verify)
 
 
@@ -125,7 +130,7 @@ def _btio_verify(arguments: argparse.Namespace, _rest: list[str]) -> int:
     from pytest_pario.workloads.btio.inspection import inspect_file
 
     problem = find_class(arguments.problem, "--class") if arguments.problem else None
-    found = inspect_file(arguments.file, problem)
+    found = inspect_file(arguments.file, problem, solve=arguments.solve)
     print("\n".join(inspection_lines(found, found.problem.name)))
     return 0 if found.verified else 1
 

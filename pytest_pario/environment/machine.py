@@ -49,6 +49,14 @@ def collect(context: Context) -> dict[str, Told]:
     return told | describe_ranks(context.hostnames, cores)
 
 
+def memory_available(context: Context) -> int | None:
+    """Bytes that this node can still give, its control group's limit included; None where nobody tells."""
+    found = dict(_MEMORY.findall(context.read("/proc/meminfo") or ""))
+    told = [int(found["MemAvailable"]) * KiB] if "MemAvailable" in found else []
+    limit = memory_limit(context)
+    return min([*told, *([limit] if limit else [])], default=None)
+
+
 def describe_ranks(hostnames: Sequence[str], cores: int) -> dict[str, Told]:
     """Facts that follow from one host name per rank; every node is taken to have as many cores as this one."""
     if not hostnames:

@@ -34,6 +34,10 @@ class Inspected(Protocol):
         """What is wrong."""
 
     @property
+    def point_deviation(self) -> float | None:
+        """Largest relative deviation of a number from the one computed here; None where fields were not computed."""
+
+    @property
     def verified(self) -> bool:
         """The verdict."""
 
@@ -43,7 +47,11 @@ def inspection_lines(found: Inspected, class_name: str) -> list[str]:
     lines = [f"{found.path}: class {class_name}, {len(found.fields)} fields", "field  norms of the deviation"]
     lines += [f"{number:>5}  " + " ".join(f"{norm:.6e}" for norm in norms) for number, norms in enumerate(found.fields)]
     lines += [f"{'ok' if one.holds else 'NO'}  {one}" for one in found.comparisons]
+    if found.point_deviation is not None and not found.findings:
+        lines.append(f"ok  every number: largest deviation {found.point_deviation:.1e} from those computed here")
     lines += [f"NO  {finding}" for finding in found.findings]
+    if found.point_deviation is None and found.verified:
+        lines.append("    single numbers were not compared (--solve), and the norms hardly see a change of one")
     return [*lines, "verified" if found.verified else "NOT verified"]
 
 

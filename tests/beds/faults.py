@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).with_name("faults.c")
+_PLACE = tempfile.TemporaryDirectory(prefix="pario-faults-")
+"""Removed when the tests end."""
 
 
 @functools.cache
@@ -19,7 +21,7 @@ def build_library() -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("needs a C compiler for the library that injects faults")
-    made = Path(tempfile.mkdtemp(prefix="pario-faults-")) / "faults.so"
+    made = Path(_PLACE.name) / "faults.so"
     command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(made), str(SOURCE), "-ldl"]
     subprocess.run(command, check=True, timeout=60, capture_output=True)
     return made

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 LIMIT_S = 30.0
-PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "sinfo", "unshare")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "salloc", "sbatch", "scancel", "sinfo", "squeue", "unshare")
 
 # everything of one machine and one user; every node listens at a port of its own
 CONFIGURATION = """\
@@ -80,6 +80,13 @@ class Cluster:
         told = {**os.environ, **self.environment}
         done = subprocess.run(command, env=told, check=False, capture_output=True, text=True, timeout=LIMIT_S)
         return done.stdout + done.stderr
+
+    def end_jobs(self) -> None:
+        """Cancel what still runs and wait for it: the processes of a job outlive the daemons that started them."""
+        self.run("scancel", "--user=root")
+        until = time.monotonic() + LIMIT_S
+        while self.run("squeue", "-h").strip() and time.monotonic() < until:
+            time.sleep(0.2)
 
 
 def _consecutive_ports(count: int) -> int:
@@ -164,6 +171,6 @@ def slurm(count: int = 2) -> Iterator[Cluster]:
     finally:
         if (place / "slurm.conf").exists():
             with contextlib.suppress(subprocess.TimeoutExpired):
-                cluster.run("scancel", "--user=root")
+                cluster.end_jobs()
         _stop(place)
         shutil.rmtree(place, ignore_errors=True)

@@ -118,6 +118,9 @@ def test_damage_is_caught_and_named_on_all_ranks(tmp_path: Path) -> None:
             assert "right after it was made anew: a stale file of a former run" in told[f"{subtype} stale"]
         expected = "OSError" if record["rank"] == 1 else "RemoteTaskError: btio-S-fortran-solved output failed"
         assert told["one fails"].startswith(expected)
+        own = record["rank"] == 0
+        assert told["cannot remove"].startswith("IsADirectoryError" if own else "RemoteTaskError: remove "), told
+        assert told["vanished"].startswith("FileNotFoundError" if own else "RemoteTaskError: size of "), told
 
 
 def run_suite(ranks: int, directory: Path, *arguments: str) -> tuple[Job, dict[str, Any]]:
@@ -153,6 +156,19 @@ def test_the_suite_keeps_records_and_files(tmp_path: Path) -> None:
     files = sorted((tmp_path / "scratch").glob("*/btio.*.out"))
     assert len(files) == 3
     assert run_pario("btio", "verify", str(files[0]), "--class", "S", directory=tmp_path).status == 0
+
+
+def test_a_test_of_ones_own_runs_on_the_largest_square(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text(
+        "import pytest\n"
+        "def test_any(btio): assert btio('S', 'simple', 'replay').ranks == 4\n"
+        "@pytest.mark.pario_ranks(1)\n"
+        "def test_one(btio): assert btio('S', 'none').ranks == 1\n"
+    )
+    job = run_pytest(5, "test_own.py", "--pario-dir=.", directory=tmp_path)
+    assert job.counts() == {"passed": 2}, job.output
+    job = run_pytest(4, "test_own.py", "--pario-dir=.", "--pario-param=btio_ranks=strict", directory=tmp_path)
+    assert job.counts() == {"passed": 2}, job.output
 
 
 def test_other_numbers_of_ranks_and_too_little_room(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def compiled(name: str, module: str = KERNELS) -> Callable[..., Any]:
     function, signature = getattr(kernels, name), kernels.SIGNATURES[name]
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(_locked_cache(getattr(kernels, "GENERATION", "")))
-            return _compile(function, signature, cache=True)
+            directory = stack.enter_context(_locked_cache(getattr(kernels, "GENERATION", "")))
+            return _compile_cached(function, signature, directory)
         except Exception:
             # No cache, or a damaged one: whatever is wrong with it, the kernel can do without. A kernel that does
             # not compile at all fails again below, with its reason.
@@ -79,7 +79,7 @@ def _require_private(directory: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked_cache(folder: str) -> Iterator[None]:
+def _locked_cache(folder: str) -> Iterator[Path]:
     """Let numba use our directory while no other process does: its own writing is not safe among many (OSError)."""
     config: Any = importlib.import_module("numba").config
     directory = cache_directory() / folder
@@ -88,7 +88,7 @@ def _locked_cache(folder: str) -> Iterator[None]:
         _take(lock.fileno(), time.monotonic() + LOCK_WAIT_S)
         before, config.CACHE_DIR = config.CACHE_DIR, str(directory)
         try:
-            yield
+            yield directory
         finally:
             config.CACHE_DIR = before
 
@@ -104,6 +104,17 @@ def _take(descriptor: int, deadline_s: float) -> None:
             time.sleep(LOCK_POLL_S)
         else:
             return
+
+
+def _compile_cached(function: Callable[..., Any], signature: Any, directory: Path) -> Callable[..., Any]:
+    """From the cache or into it; entries of this kernel that cannot be read are removed, so that it is mended."""
+    try:
+        return _compile(function, signature, cache=True)
+    except Exception:
+        # numba names the files of a kernel MODULE.FUNCTION-LINE.PYTHON.nbi and .nbc
+        for damaged in directory.rglob(f"*.{function.__name__}-*.nb[ic]"):
+            damaged.unlink()
+        return _compile(function, signature, cache=True)
 
 
 def _compile(function: Callable[..., Any], signature: Any, *, cache: bool) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -110,13 +111,14 @@ class NumpyEngine:
         spacing = 1.0 / (storage.problem.size - 1)
         self._rhs_numbers = algebra.rhs_parameters(spacing)
         self._line_numbers = [algebra.line_parameters(spacing, storage.problem.dt, axis) for axis in range(3)]
-        self._kept: dict[int, Floats] = {}
+        self._kept: Floats = np.empty(0)
+        self._kept_axis: int | None = None
         self._after: dict[int, Floats] = {}
 
     @property
     def work_bytes(self) -> int:
         """What the sweeps have kept so far."""
-        return sum(array.nbytes for array in (*self._kept.values(), *self._after.values()))
+        return self._kept.nbytes + sum(array.nbytes for array in self._after.values())
 
     def invert_density(self) -> None:
         """All at once."""
@@ -171,9 +173,15 @@ class NumpyEngine:
         return rows + 1, KEPT, *spans
 
     def _rows(self, axis: int) -> Floats:
-        if axis not in self._kept:
-            self._kept[axis] = np.zeros(self._shape(axis))
-        return self._kept[axis]
+        """Rows of the axis at work; axes come one after the other, so one memory serves all of them."""
+        shape = self._shape(axis)
+        if not self._kept.size:
+            self._kept = np.empty(max(math.prod(self._shape(one)) for one in range(3)))
+        rows = self._kept[: math.prod(shape)].reshape(shape)
+        if axis != self._kept_axis:
+            self._kept_axis = axis
+            rows[0] = 0
+        return rows
 
     def forward(self, axis: int) -> None:
         """Row by row, all lines at once."""

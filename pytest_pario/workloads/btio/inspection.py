@@ -17,9 +17,13 @@ from pytest_pario.workloads.btio.exact import Floats, exact_solution
 from pytest_pario.workloads.btio.jobs import WIDTH
 from pytest_pario.workloads.btio.marks import sum_squares
 from pytest_pario.workloads.btio.result import Comparison
-from pytest_pario.workloads.btio.solver import norms
+from pytest_pario.workloads.btio.solver import Solver, norms
 from pytest_pario.workloads.btio.storage import CellStorage
 
+POINT_TOLERANCE = 1e-11
+"""Most deviation of a number, relative to the largest of its component; the NAS program itself differs by 1.5e-15."""
+CHEAP_WORK = 64**3 * 200
+"""Points and steps that are computed anew unless somebody says not to: up to class A, some seconds."""
 SLAB_BYTES = 256 << 20
 """Memory of the part of the grid whose residual is computed at a time."""
 
@@ -35,6 +39,8 @@ class Inspection:
     comparisons: tuple[Comparison, ...]
     findings: tuple[str, ...]
     """What is wrong, in words."""
+    point_deviation: float | None = None
+    """Largest relative deviation of a number from the one computed here; None where the fields were not computed."""
 
     @property
     def verified(self) -> bool:
@@ -42,8 +48,14 @@ class Inspection:
         return not self.findings and all(one.holds for one in self.comparisons)
 
 
-def inspect_file(path: Path, problem: ProblemClass | None = None, engine: str = "auto") -> Inspection:
-    """Norms of every field, the published mean, and the residual of the last field."""
+def inspect_file(
+    path: Path, problem: ProblemClass | None = None, engine: str = "auto", solve: bool | None = None
+) -> Inspection:
+    """Norms of every field, the published mean, the residual of the last field; with `solve` every single number.
+
+    The mean and the residual allow 1e-8 of a norm, which a change of a single number hardly moves. To compute the
+    fields anew takes seconds up to class A; None does that where compiled code can.
+    """
     if not path.is_file():
         raise ParameterError("FILE", str(path), "a file that BTIO has written", "command line")
     size = path.stat().st_size
@@ -55,12 +67,19 @@ def inspect_file(path: Path, problem: ProblemClass | None = None, engine: str = 
     count = min(size // chosen.field_bytes, chosen.fields)
     fields, marks = _look_at_fields(path, chosen, count)
     findings += _check_fields(fields, marks)
+    if not np.isfinite(np.array(fields)).all() and _is_swapped(path, chosen):
+        findings = ["the bytes of the numbers are in the other order (high byte first)", *findings[:1]]
+    solving = _is_cheap(chosen, engine) if solve is None else solve
+    deviation = None
+    if solving and not findings:
+        deviation, worst = compare_points(path, chosen, engine)
+        findings += [worst] if deviation > POINT_TOLERANCE else []
     found: tuple[Comparison, ...] = ()
     if count == chosen.fields:
         mean = np.array(fields).sum(axis=0) / count
         residual = norms(residual_sums(_planes(path, chosen, count - 1), chosen, engine), chosen)
         found = (_compare("delta", mean, chosen.delta), _compare("residual", residual, chosen.residual))
-    return Inspection(str(path), chosen, tuple(fields), found, tuple(findings))
+    return Inspection(str(path), chosen, tuple(fields), found, tuple(findings), deviation)
 
 
 def _compare(name: str, values: Floats, expected: tuple[float, float, float, float, float] | None) -> Comparison:
@@ -93,7 +112,9 @@ def _look_at_fields(path: Path, problem: ProblemClass, count: int) -> tuple[list
             held = np.array(plane)
             mark = zlib.crc32(held.data, mark)
             any_set = any_set or bool(held.any())
-            sums += sum_squares(held, exact, k, room)
+            # numbers that are none are told in words below
+            with np.errstate(all="ignore"):
+                sums += sum_squares(held, exact, k, room)
         fields.append(tuple(float(one) for one in norms(sums, problem)))
         marks.append(mark if any_set else None)
     return fields, marks
@@ -115,6 +136,47 @@ def _check_fields(fields: list[tuple[float, ...]], marks: list[int | None]) -> l
                 "exchanged, damaged or stale"
             )
     return findings
+
+
+def _is_cheap(problem: ProblemClass, engine: str) -> bool:
+    work = problem.size**3 * problem.steps
+    return work <= CHEAP_WORK and choose_engine(engine)[0] == "compiled"
+
+
+def _is_swapped(path: Path, problem: ProblemClass) -> bool:
+    """Whether the first number, read with its bytes in the other order, is what the boundary has in every field."""
+    first = np.fromfile(path, np.dtype(np.float64).newbyteorder(), 1)
+    exact = float(exact_solution(problem.size).plane(0)[0, 0, 0])
+    return bool(len(first)) and abs(float(first[0]) - exact) < 1e-6
+
+
+def compare_points(path: Path, problem: ProblemClass, engine: str = "auto") -> tuple[float, str]:
+    """Compute all fields anew and compare every number: the largest relative deviation, and where it is, in words.
+
+    A number is compared with the largest of its component, since those of a compiler's rounding are absolute.
+    """
+    solver = Solver(problem, None, engine)
+    solver.start()
+    flat = np.empty(problem.size**3 * COMPONENTS)
+    largest, where, number = 0.0, "", 0
+    for step in range(1, problem.steps + 1):
+        solver.step()
+        if step % problem.interval and step != problem.steps:
+            continue
+        solver.pack(flat)
+        ours = flat.reshape((problem.size,) * 3 + (COMPONENTS,))
+        apart = np.abs(_planes(path, problem, number) - ours) / np.abs(ours).max(axis=(0, 1, 2))
+        place = int(np.argmax(apart))
+        if apart.flat[place] > largest:
+            largest = float(apart.flat[place])
+            z, y, x, m = (int(one) for one in np.unravel_index(place, apart.shape))
+            offset = number * problem.field_bytes + place * 8
+            where = (
+                f"field {number}: component {m} at point ({x}, {y}, {z}), offset {offset}, deviates by {largest:.1e} "
+                f"from the number computed here; at most {POINT_TOLERANCE:g} is allowed"
+            )
+        number += 1
+    return largest, where
 
 
 def residual_sums(planes: Floats, problem: ProblemClass, engine: str = "auto") -> Floats:

@@ -8,6 +8,7 @@ written) is taken out of it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_pario import mpi
+from pytest_pario.environment.context import Context
+from pytest_pario.environment.machine import memory_available
 from pytest_pario.errors import ParameterError, RemoteTaskError, SpaceError, VerificationError
 from pytest_pario.measure.cache import CacheState, FlushRule, flush_caches
 from pytest_pario.measure.clock import RankTimes, agree_samples
@@ -39,6 +42,8 @@ SPARE = 1.05
 """Room that a filesystem needs beside the data."""
 SOLVED_DOUBLES = 60
 """Doubles per point that a solver takes, halos and rows between sweeps included; an upper bound for large cells."""
+PAUSED_SHARE = 0.1
+"""More time beside the output than this share of it is flagged in replay."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +83,15 @@ class Run:
         return int(points * (POINT_BYTES + (8 * SOLVED_DOUBLES if self.mode == "solved" else 0)))
 
 
-def require_room(run: Run, ranks: int, directory: Path) -> None:
+def require_room(run: Run, ranks: int, directory: Path, on_node: int = 1) -> None:
     """Refuse before any I/O what does not fit into memory or onto the disk, with both figures (GEN-16)."""
     needed = run.needed_memory(ranks)
+    free = memory_available(Context(directory))
+    if free is not None and needed * on_node > free:
+        raise SpaceError(
+            f"{run.name} needs {format_bytes(needed * on_node)} of memory for {on_node} ranks on a node, "
+            f"{format_bytes(free)} are free there: use a smaller class or more nodes"
+        )
     if needed > run.memory_limit:
         raise SpaceError(
             f"{run.name} needs {format_bytes(needed)} of memory on each of {ranks} ranks, "
@@ -100,7 +111,10 @@ def require_room(run: Run, ranks: int, directory: Path) -> None:
 def run_btio(comm: MPI.Intracomm, run: Run, directory: Path) -> BtioResult:
     """Run, read back, verify; wrong bytes or norms and failed calls are raised on all ranks alike. Collective."""
     Partition(run.problem.size, comm.size, comm.rank)
-    mpi.on_root(comm, lambda: require_room(run, comm.size, directory))
+    node = comm.Split_type(mpi.load().COMM_TYPE_SHARED)
+    on_node = max(comm.allgather(node.size))
+    node.Free()
+    mpi.on_root(comm, lambda: require_room(run, comm.size, directory, on_node))
     return _Running(comm, run, directory).result()
 
 
@@ -131,13 +145,21 @@ class _Running:
         output = kind(site)
         output.remove()
         self._open(output, writes=True)
-        sizes = self.comm.allgather(output.path.stat().st_size if output.is_keeper else 0)
+        sizes = self._sizes(output)
         if any(sizes):
             output.close()
             rank = next(number for number, size in enumerate(sizes) if size)
             text = f"it has {sizes[rank]} bytes right after it was made anew: a stale file of a former run"
             raise VerificationError(self.run.name, f"{output.path}: {text}")
         return output
+
+    def _sizes(self, output: Output) -> list[int]:
+        """Bytes of the file of each rank that keeps one; 0 of the others."""
+
+        def look() -> int:
+            return output.path.stat().st_size if output.is_keeper else 0
+
+        return self.comm.allgather(mpi.together(self.comm, f"size of {output.path}", look))
 
     def _open(self, output: Output, *, writes: bool) -> None:
         begun = time.perf_counter()
@@ -159,10 +181,16 @@ class _Running:
             if self.solver is not None:
                 comparisons.append(self._compare("residual", self.solver.residual_sums(), self.problem.residual))
             self._judge(comparisons)
-            return self._result(write, read, comparisons)
-        finally:
+            result = self._result(write, read, comparisons)
+        except BaseException:
+            # who failed alone must not wait for the others here
             if self.output is not None and not self.run.keep:
-                self.output.remove()
+                with contextlib.suppress(OSError):
+                    self.output.discard()
+            raise
+        if self.output is not None and not self.run.keep:
+            self.output.remove()
+        return result
 
     def _write(self) -> Samples:
         """The timed part; then what has been written is brought to the storage, timed apart."""
@@ -180,6 +208,7 @@ class _Running:
         sync_s = self._sync() if self.output is not None else 0.0
         if self.run.mode == "replay":
             elapsed += sync_s
+        self.paused_s, self.written_s = self.aside_s, elapsed
         moved = 0 if self.output is None else len(self.bytes) * self.problem.fields
         open_s = self.open_s if self.output is not None else 0.0
         self._leave("output")
@@ -256,10 +285,9 @@ class _Running:
 
     def _check_sizes(self, output: Output) -> None:
         """A file that is too short or too long is no file of this run."""
-        size = output.path.stat().st_size if output.is_keeper else output.file_bytes
-        told = self.comm.allgather((size, output.file_bytes, str(output.path)))
-        for found, expected, path in told:
-            if found != expected:
+        told = self.comm.allgather((output.is_keeper, output.file_bytes, str(output.path)))
+        for found, (kept, expected, path) in zip(self._sizes(output), told, strict=True):
+            if kept and found != expected:
                 whole, fields = found // self.problem.field_bytes, self.problem.fields
                 missing = f": {fields - whole} of {fields} fields are missing" if found < expected else ""
                 text = f"{path} has {found} bytes and should have {expected}{missing}"
@@ -349,12 +377,20 @@ class _Running:
             "timed": "steps, output and close" if run.mode == "solved" else "output, close and sync",
             "synced": run.mode == "replay",
             "packing": "inside the time of output",
+            "aside_s": max(self.comm.allgather(self.paused_s)),
             "fields": self.problem.fields,
         }
         on_node = self.comm.Split_type(mpi.load().COMM_TYPE_SHARED)
         crowded = mpi.agree(self.comm, on_node.size > len(os.sched_getaffinity(0)))
         on_node.Free()
-        return ("oversubscribed",) if crowded else ()  # GEN-19
+        # what a disk drains while fields are made and marked is in no time of replay
+        paused = run.mode == "replay" and mpi.agree(self.comm, self.paused_s > PAUSED_SHARE * self.written_s)
+        flags = {"oversubscribed": crowded, "paused": paused, "numpy-engine": self._engine_name == "numpy"}  # GEN-19
+        return tuple(name for name, on in flags.items() if on)
+
+    @property
+    def _engine_name(self) -> str:
+        return "none" if self.solver is None else self.solver.engine_name
 
     def _result(self, write: Samples, read: Samples | None, comparisons: list[Comparison]) -> BtioResult:
         kind, flags = find_subtype(self.run.subtype), self._tell()
@@ -366,7 +402,7 @@ class _Running:
             mode=self.run.mode,
             ranks=self.comm.size,
             conforming=kind is None or kind.conforming,
-            engine="none" if self.solver is None else self.solver.engine_name,
+            engine=self._engine_name,
             write=write,
             read=read,
             cpu_s=sum(cpu),

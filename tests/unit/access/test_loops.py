@@ -364,6 +364,8 @@ def test_a_damaged_cache_does_no_harm() -> None:
     for name in cache.cache_directory().rglob("*.nb?"):
         name.write_bytes(b"rubbish")
     assert hits(compile_anew()) == 0
+    # and is mended by the first who meets it
+    assert hits(compile_anew()) == 1
 
 
 def test_a_directory_of_others_is_not_used(own_cache: Path) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pytest_pario import mpi
 from pytest_pario.model import Int64
 from pytest_pario.patterns.multipartition import Multipartition
 from pytest_pario.workloads.btio.classes import POINT_BYTES, ProblemClass
@@ -80,10 +81,13 @@ class Output(ABC):
         return self.site.comm.rank == 0
 
     def remove(self) -> None:
-        """Remove what is there, of this run or of an earlier one."""
+        """Remove what is there, of this run or of an earlier one; an error is raised on all ranks. Collective."""
+        mpi.together(self.site.comm, f"remove {self.path}", self.discard)
+
+    def discard(self) -> None:
+        """Remove the file on the rank that keeps it, without waiting for anybody."""
         if self.is_keeper:
             self.path.unlink(missing_ok=True)
-        self.site.comm.Barrier()
 
     @abstractmethod
     def open(self, *, writes: bool) -> None:

@@ -106,4 +106,19 @@ except Exception as error:
     told["one fails"] = f"{type(error).__name__}: {error}"
 SUBTYPES["fortran"].transfer = transfer
 run("S", "fortran")
+
+# what one task alone cannot do: remove an old file, or find the new one
+if COMM.rank == 0:
+    (DIRECTORY / "btio.simple.out").unlink(missing_ok=True)
+    (DIRECTORY / "btio.simple.out").mkdir()
+COMM.Barrier()
+try:
+    run("S", "simple")
+    told["cannot remove"] = "nothing was noticed"
+except Exception as error:
+    told["cannot remove"] = f"{type(error).__name__}: {error}"
+COMM.Barrier()
+if COMM.rank == 0:
+    (DIRECTORY / "btio.simple.out").rmdir()
+told["vanished"] = harmed("full", "replay", lambda path: path.unlink())
 tell(told=told)

@@ -54,6 +54,15 @@ def flip(fields: Floats) -> Floats:
     return fields
 
 
+def nudge(fields: Floats) -> Floats:
+    fields[5, 4321] *= 1 + 1e-8
+    return fields
+
+
+def turn_round(fields: Floats) -> Floats:
+    return fields.byteswap()
+
+
 def swap(fields: Floats) -> Floats:
     return fields[[0, 1, 3, 2, *range(4, 12)]]
 
@@ -75,7 +84,9 @@ def spoil(fields: Floats) -> Floats:
 
 # fmt: off
 HARM = [
-    (flip,                    "NO  delta: largest relative deviation"),
+    (flip,                    "NO  field 4: component 0 at point (8, 4, 1), offset 284480, deviates by"),
+    (nudge,                   "NO  field 5: component 1 at point"),
+    (turn_round,              "NO  the bytes of the numbers are in the other order (high byte first)"),
     (swap,                    "NO  field 3 is further from the exact solution than field 2: exchanged"),
     (lose,                    "NO  field 6 is missing: all its bytes are zero"),
     (repeat,                  "NO  field 7 holds the same bytes as field 6"),
@@ -96,6 +107,14 @@ def test_what_is_wrong_is_named(
     assert status == 1
     assert sentence in told
     assert told.endswith("NOT verified\n")
+
+
+def test_without_computing_anew_single_numbers_are_not_judged(
+    tmp_path: Path, solution: Floats, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_bytes(nudge(solution.copy()).tobytes())
+    assert main(["btio", "verify", str(tmp_path / "file"), "--no-solve"]) == 0
+    assert "single numbers were not compared (--solve)" in capsys.readouterr().out
 
 
 def test_files_that_cannot_be_of_any_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

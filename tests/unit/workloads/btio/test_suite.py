@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pytest_pario.errors import ParameterError, SpaceError
+from pytest_pario.workloads.btio import run as running
 from pytest_pario.workloads.btio.classes import CLASSES, find_class
 from pytest_pario.workloads.btio.outputs import NO_OUTPUT, SUBTYPES
 from pytest_pario.workloads.btio.record import pattern_of
@@ -34,9 +38,29 @@ def test_records_of_the_two_modes_are_never_taken_for_each_other(subtype: str) -
     assert len({pattern.name for pattern in patterns}) == len({pattern.id for pattern in patterns}) == 2
 
 
+def test_what_does_not_fit_into_the_memory_of_a_node_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # GEN-16
+    monkeypatch.setattr(running, "memory_available", lambda context: 4 << 30)
+    with pytest.raises(SpaceError, match=r"needs 32.* GiB of memory for 16 ranks on a node, 4 GiB are free there"):
+        running.require_room(Run(find_class("D"), "none"), 16, tmp_path, on_node=16)
+    running.require_room(Run(find_class("A"), "none"), 16, tmp_path, on_node=16)
+
+
+@pytest.mark.parametrize(("phase", "subtype"), [("raed", "full"), ("read", "none"), ("rewrite", "full")])
+def test_a_phase_that_is_none_is_refused(phase: str, subtype: str) -> None:
+    from pytest_pario.fixtures.btio import _check_phase
+
+    with pytest.raises(ParameterError, match=f"phase = '{phase}'"):
+        _check_phase(phase, subtype)
+
+
 def test_needed_memory_is_an_upper_bound() -> None:
     from pytest_pario.workloads.btio.solver import Solver
 
-    problem = find_class("A")
-    assert Run(problem, "none").needed_memory(1) >= Solver(problem).memory_bytes + problem.field_bytes
+    problem = find_class("W")
+    for engine in ("auto", "numpy"):
+        solver = Solver(problem, None, engine)
+        solver.warm_up()
+        assert Run(problem, "none").needed_memory(1) >= solver.memory_bytes + problem.field_bytes
     assert Run(problem, "full", "replay").needed_memory(4) == problem.field_bytes // 4
