@@ -32,13 +32,17 @@ class Layout(ABC):
 
     @abstractmethod
     def calls(self, rank: int, n: int) -> Extents:
-        """The extents of one repetition of `rank` of `n`, from arithmetic alone: the oracle."""
+        """The extents of one repetition of `rank` of `n`, from arithmetic alone: the oracle.
+
+        All ranks have as many calls, empty ones where a rank has nothing to move: collective calls need everybody.
+        """
 
     @abstractmethod
     def recipe(self, rank: int, n: int) -> Sequence[View]:
         """How MPI is told the same thing: one view for all calls, or several with some calls each.
 
         A single view tiles the file, so further repetitions go on under it; several are set again, `period` further on.
+        All ranks have as many views, of the same elementary type: setting a view is collective.
         """
 
     @abstractmethod

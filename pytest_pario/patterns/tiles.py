@@ -11,12 +11,12 @@ from pytest_pario.errors import ProcessCountError
 from pytest_pario.model import Extents
 from pytest_pario.patterns.box import box_rows
 from pytest_pario.patterns.protocol import Layout
-from pytest_pario.patterns.recipe import Subarray, View
+from pytest_pario.patterns.recipe import Contiguous, Subarray, View
 
 
 @dataclass(frozen=True)
 class Tiles(Layout):
-    """nx by ny tiles of sx by sy elements; x is the fastest dimension; ranks beyond the tiles take no part."""
+    """nx by ny tiles of sx by sy elements; x is the fastest dimension; ranks beyond the tiles move nothing."""
 
     name: ClassVar[str] = "tiles"
 
@@ -62,18 +62,18 @@ class Tiles(Layout):
         return self.shape[0] * self.shape[1] * self.elem
 
     def calls(self, rank: int, n: int) -> Extents:
-        """One call with the rows of the tile."""
+        """One call with the rows of the tile; an empty one beyond the tiles, since collective calls need everybody."""
         if rank >= self.nx * self.ny:
-            return Extents(_NONE, _NONE, np.zeros(1, np.int64))
+            return Extents(_NONE, _NONE, np.zeros(2, np.int64))
         ty, tx = divmod(rank, self.nx)
         starts = (ty * (self.sy - self.oy), tx * (self.sx - self.ox))
         offsets, lengths = box_rows(self.shape, starts, (self.sy, self.sx), self.elem)
         return Extents(self.header + offsets, lengths, np.array([0, offsets.size]))
 
     def recipe(self, rank: int, n: int) -> tuple[View, ...]:
-        """The subarray of the tile, in elements, behind the header."""
+        """The subarray of the tile, in elements, behind the header; plain elements where there is no tile."""
         if rank >= self.nx * self.ny:
-            return ()
+            return (View(self.header, Contiguous(self.elem), 1, self.elem),)
         row, column = np.unravel_index(rank, (self.ny, self.nx))
         starts = (int(row) * (self.sy - self.oy), int(column) * (self.sx - self.ox))
         return (View(self.header, Subarray(self.shape, (self.sy, self.sx), starts, self.elem), 1, self.elem),)

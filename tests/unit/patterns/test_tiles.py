@@ -52,8 +52,8 @@ def test_overlap_is_named() -> None:
 def test_ranks_beyond_the_tiles_take_no_part() -> None:
     # CONS-64
     made = plan(Pattern("tiles", WORKED), 6)
-    assert made.ranks[5].call_count == 0
-    assert views(made, 5) == ()
+    assert (made.ranks[5].call_count, made.ranks[5].total_bytes) == (1, 0)
+    assert [view.calls for view in views(made, 5)] == [1]
     with pytest.raises(ProcessCountError, match="need 4 ranks; there are 3"):  # ERR-03
         plan(Pattern("tiles", WORKED), 3)
 
