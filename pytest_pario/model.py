@@ -155,8 +155,9 @@ class Open:
     prefill: int | None = None
     """Fill the final size with this byte, which must survive wherever nobody writes (GEN-06)."""
     existing: bool = False
-    """The file exists beforehand; otherwise the first write creates it."""
+    """The file exists beforehand, in its final size; otherwise the first write creates it."""
     delete_on_close: bool = False
+    """Set MPI_MODE_DELETE_ON_CLOSE in the last read; what is written must stay, since it is verified afterwards."""
 
     def __post_init__(self) -> None:
         _require(self.prefill is None or 0 <= self.prefill <= 255, "open.prefill", self.prefill, "None or 0 .. 255")
@@ -166,7 +167,7 @@ class Open:
         """The byte that holes must hold, or None where they are undefined and never compared (GEN-05)."""
         if self.prefill is not None:
             return self.prefill
-        return 0 if self.presize or self.prealloc else None
+        return 0 if self.presize or self.prealloc or self.existing else None
 
 
 @dataclass(frozen=True)
@@ -270,8 +271,13 @@ class Pattern:
         require(known, "access", steps, "one or more of write, rewrite, read, each once")
         require(self.etype >= 1, "etype", self.etype, "1 or more bytes")
         require(not (self.coll and self.files == "each"), "coll", True, "false with a file for each rank")
-        explicit = self.pointer == "explicit" and not self.coll
-        require(explicit or self.api != "posix", "api", self.api, "mpiio, unless calls are explicit and independent")
+        if self.api == "posix":
+            self._check_posix()
+        if self.open.delete_on_close:
+            allowed = "read alone with delete_on_close: what is written is verified after the close"
+            require(steps == ("read",), "access", steps, allowed)
+        timed = isinstance(self.repeat, Timed)
+        require(not timed or self.sync != "per_call", "sync", self.sync, "none, per_pattern or end with a given time")
         if self.strategy is not None:
             named = self.strategy.partition(":")[0]
             require(named in STRATEGIES, "strategy", self.strategy, f"one of {', '.join(STRATEGIES)}")
@@ -282,6 +288,19 @@ class Pattern:
         if self.ranks is not None:
             require(self.ranks >= 1, "ranks", self.ranks, "1 or more")
             self.placed(self.ranks)
+
+    def _check_posix(self) -> None:
+        """Refuse what only MPI-IO carries out: POSIX calls have an offset, and one piece of memory."""
+        explicit = self.pointer == "explicit" and not self.coll
+        self._require(explicit, "api", "posix", "mpiio, unless calls are explicit and independent")
+        for holds, name, value, allowed in (
+            (self.mem == Memory(), "mem", self.mem, "contiguous"),
+            (not self.open.atomic, "open.atomic", True, "false"),
+            (not self.open.delete_on_close, "open.delete_on_close", True, "false"),
+            (self.hints == Hints(), "hints", self.hints, "left out"),
+            (not isinstance(self.repeat, Timed), "repeat", self.repeat.name, "fixed"),
+        ):
+            self._require(holds, name, value, f"{allowed} with api=posix")
 
     def _require(self, holds: bool, name: str, value: object, allowed: str) -> None:
         _require(holds, f"{self.name}: {name}", value, allowed)

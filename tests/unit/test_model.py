@@ -48,6 +48,12 @@ ROW = Pattern("strided-32k", Strided(32768, ncalls=4), coll=True)
         ({"coll": True, "files": "each"}, r"x: coll = True.*false with a file for each rank"),
         ({"api": "posix"}, r"x: api = 'posix'.*explicit and independent"),
         ({"api": "posix", "pointer": "explicit", "coll": True}, r"x: api"),
+        ({"api": "posix", "pointer": "explicit", "mem": Memory(64, 8)}, r"x: mem = .*contiguous with api=posix"),
+        ({"api": "posix", "pointer": "explicit", "open": Open(atomic=True)}, r"x: open\.atomic = True"),
+        ({"api": "posix", "pointer": "explicit", "hints": Hints({"cb_nodes": "1"})}, r"x: hints = .*left out"),
+        ({"api": "posix", "pointer": "explicit", "repeat": Timed(1, 1)}, r"x: repeat = 'timed'.*fixed with api=posix"),
+        ({"open": Open(delete_on_close=True)}, r"x: access = .*read alone with delete_on_close"),
+        ({"repeat": Timed(1, 1), "sync": "per_call"}, r"x: sync = 'per_call'.*with a given time"),
         ({"pointer": "shared", "files": "each"}, r"x: files = 'each'"),
         ({"pointer": "shared", "mem": Memory(4, 4)}, r"x: mem"),
         ({"pointer": "shared", "layout": Strided(8, per_call=2), "ranks": 2}, r"x: pointer = 'shared'"),
@@ -130,7 +136,13 @@ def test_rows_cross_processes() -> None:
 
 @pytest.mark.parametrize(
     ("opened", "background"),
-    [(Open(), None), (Open(presize=True), 0), (Open(prealloc=True), 0), (Open(presize=True, prefill=0xEE), 0xEE)],
+    [
+        (Open(), None),
+        (Open(presize=True), 0),
+        (Open(prealloc=True), 0),
+        (Open(existing=True), 0),
+        (Open(presize=True, prefill=0xEE), 0xEE),
+    ],
 )
 def test_what_holes_hold(opened: Open, background: int | None) -> None:
     # GEN-05, GEN-06
