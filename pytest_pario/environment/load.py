@@ -10,13 +10,20 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pytest_pario import mpi
 from pytest_pario.environment.fingerprint import Told
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 STAT = "/proc/stat"
 OTHERS_LIMIT = 0.10
 STEAL_LIMIT = 0.05
 """Above these parts of the node's processor time a run is called polluted."""
+SHORTEST_S = 0.2
+"""The counters move in steps of 10 ms on each processor: of less time than this they do not tell enough."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +55,9 @@ class Load:
 
     @property
     def polluted(self) -> bool:
-        """Whether others used so much that the numbers suffer."""
-        return self.other_share > OTHERS_LIMIT or self.steal_share > STEAL_LIMIT
+        """Whether others were seen to use so much that the numbers suffer."""
+        told = self.elapsed_s >= SHORTEST_S
+        return told and (self.other_share > OTHERS_LIMIT or self.steal_share > STEAL_LIMIT)
 
     def facts(self) -> dict[str, Told]:
         """The facts of the group `load`."""
@@ -98,6 +106,39 @@ class LoadMeter:
         except (OSError, ValueError):
             return None
         return self._clock(), busy_s, steal_s, self._own()
+
+
+class HostsLoad:
+    """The load of all hosts of a job: each rank knows its own time, the first rank of a host reads its counters."""
+
+    def __init__(self, comm: MPI.Intracomm, meter: LoadMeter | None = None) -> None:
+        """Begin an interval; collective."""
+        self._comm = comm
+        self._host = comm.Split_type(mpi.load().COMM_TYPE_SHARED)
+        self._meter = (meter or LoadMeter()).start()
+
+    def stop(self) -> dict[str, object] | None:
+        """What each host's load was, and the worst of all, the same on every rank; None where no host can tell."""
+        load = self._meter.stop()
+        own_s = self._host.allreduce(load.own_s if load else 0.0)
+        first = load is not None and self._host.rank == 0
+        self._host.Free()
+        mine = (mpi.load().Get_processor_name(), load.with_own(own_s)) if first and load else None
+        told = [one for one in self._comm.allgather(mine) if one is not None]
+        return worst_of(dict(told)) if told else None
+
+
+def worst_of(loads: dict[str, Load]) -> dict[str, object]:
+    """The facts of each host, and the largest of each: one host that others use slows all ranks."""
+    hosts = {host: {name: told.value for name, told in load.facts().items()} for host, load in loads.items()}
+    return {
+        "load_average": round(max(load.load_average for load in loads.values()), 2),
+        "other_cpu_share": round(max(load.other_share for load in loads.values()), 4),
+        "steal_share": round(max(load.steal_share for load in loads.values()), 4),
+        "polluted": any(load.polluted for load in loads.values()),
+        "elapsed_s": round(max(load.elapsed_s for load in loads.values()), 3),
+        "hosts": hosts,
+    }
 
 
 def parse_stat(text: str) -> tuple[float, float]:

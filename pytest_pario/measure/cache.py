@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pytest_pario import mpi
 from pytest_pario.errors import CacheStateError, ParameterError
 from pytest_pario.measure.residency import resident_fraction
+from pytest_pario.units import MiB
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -25,6 +27,8 @@ State = Literal["cold", "client-cold", "cached", "unknown"]
 
 RESIDENT_LIMIT = 0.01
 """A page or two of a file may be brought back by looking at it."""
+RESIDENT_BYTES = 4 * MiB
+"""More than this is data, however large the file is."""
 COMMAND_LIMIT_S = 300.0
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
@@ -57,40 +61,67 @@ class CacheState:
     methods: tuple[str, ...]
     """How they were emptied, and how that was shown."""
     why: str = ""
+    limit: float = RESIDENT_LIMIT
+    """The resident fraction up to which the files count as not cached."""
+
+
+@dataclass(frozen=True)
+class Resident:
+    """What the page caches of all clients hold of some files."""
+
+    fraction: float | None
+    """The largest of any file on any rank; None where one of them cannot tell."""
+    methods: tuple[str, ...]
+    limit: float
+    """The fraction up to which they count as not cached."""
+
+
+def resident_limit(size: int) -> float:
+    """The resident fraction up to which a file of this size counts as not cached."""
+    return min(RESIDENT_LIMIT, RESIDENT_BYTES / size) if size else RESIDENT_LIMIT
+
+
+def look(comm: MPI.Comm, paths: Sequence[Path]) -> Resident:
+    """Ask every rank what its page cache holds of its files; an error of one of them is told to all."""
+
+    def tell() -> list[tuple[float | None, str, float]]:
+        found = [(resident_fraction(path), resident_limit(path.stat().st_size)) for path in paths]
+        return [(one.fraction, one.method, limit) for one, limit in found]
+
+    mine = mpi.together(comm, "looking at page caches", tell)
+    told = [one for rank in comm.allgather(mine) for one in rank]
+    known = [fraction for fraction, _, _ in told if fraction is not None]
+    largest = max(known, default=None) if len(known) == len(told) else None
+    methods = tuple(sorted({method for _, method, _ in told}))
+    return Resident(largest, methods, min((limit for _, _, limit in told), default=RESIDENT_LIMIT))
 
 
 def flush_caches(comm: MPI.Comm, paths: Sequence[Path], fstype: str, rule: FlushRule) -> CacheState:
     """Empty the caches of the files on all clients, and of the servers where the site says how; then prove it."""
     methods = ["fsync+fadvise on every rank"]
-    for path in paths:
-        evict(path)
-    comm.Barrier()
-    if rule.drop_caches and _drop_caches():
+    mpi.together(comm, "emptying page caches", lambda: evict(*paths))
+    if rule.drop_caches and all(comm.allgather(_drop_caches())):
         methods.append("drop_caches")
     if rule.command:
         _run_command(comm, rule.command)
         methods.append("site command")
     comm.Barrier()
-    found = [resident_fraction(path) for path in paths]
-    told = comm.allgather([(one.fraction, one.method) for one in found])
-    fractions = [fraction for rank in told for fraction, _ in rank]
-    methods.append("shown by " + "/".join(sorted({method for rank in told for _, method in rank})))
-    known = [fraction for fraction in fractions if fraction is not None]
-    resident = max(known, default=None) if len(known) == len(fractions) else None
-    state = classify(resident, fstype, server_flushed=bool(rule.command))
-    result = CacheState(state, resident, tuple(methods), explain(state, resident, fstype))
+    found = look(comm, paths)
+    methods.append("shown by " + "/".join(found.methods))
+    state = classify(found.fraction, fstype, server_flushed=bool(rule.command), limit=found.limit)
+    result = CacheState(state, found.fraction, tuple(methods), explain(state, found.fraction, fstype), found.limit)
     if rule.require_cold and state not in ("cold", "client-cold"):
         raise CacheStateError(f"caches are {state}: {result.why}")
     return result
 
 
-def classify(resident: float | None, fstype: str, server_flushed: bool) -> State:
+def classify(resident: float | None, fstype: str, server_flushed: bool, limit: float = RESIDENT_LIMIT) -> State:
     """Name the state that a resident fraction shows."""
     if fstype == "tmpfs":
         return "cached"
     if resident is None or (fstype in OWN_CACHE and not server_flushed):
         return "unknown"
-    if resident > RESIDENT_LIMIT:
+    if resident > limit:
         return "cached"
     return "cold" if server_flushed or fstype in LOCAL else "client-cold"
 
@@ -104,21 +135,22 @@ def explain(state: State, resident: float | None, fstype: str) -> str:
     if state == "unknown":
         return "no way to see what the page cache holds"
     if state == "cached":
-        return f"{resident:.1%} of a file is still in a page cache after eviction"
+        return f"{resident:.2%} of a file is still in a page cache after eviction"
     if state == "client-cold":
         return f"no page on any client; servers of {fstype} may have the data (give a site flush command)"
     return "no page on any client, and no server cache that was not flushed"
 
 
-def evict(path: Path) -> None:
-    """Write a file's dirty pages and drop its clean ones on this node; a file that is gone has none."""
-    with contextlib.suppress(FileNotFoundError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(handle)
+def evict(*paths: Path) -> None:
+    """Write the dirty pages of files and drop their clean ones on this node; a file that is gone has none."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(handle)
 
 
 def _drop_caches() -> bool:

@@ -75,6 +75,14 @@ class Stopwatch:
         )
 
 
+def clocks_agree(comm: MPI.Comm) -> bool:
+    """Whether MPI_Wtime of the ranks may be compared: one host, or a clock that is global (CONS-38)."""
+    codes = mpi.load()
+    if codes.COMM_WORLD.Get_attr(codes.WTIME_IS_GLOBAL):
+        return True
+    return len(set(comm.allgather(codes.Get_processor_name()))) == 1
+
+
 def agree_samples(comm: MPI.Comm, rounds: Sequence[RankTimes], *, as_job: bool = False) -> Samples:
     """One set of numbers for all ranks: spreads between the processes, slowest rank, span.
 

@@ -105,7 +105,8 @@ def _starts_cold(evidence: Evidence) -> Ruling:
         if evidence.record.facts.get("allocation") == "new":
             return Ruling("CONS-42", True, "the file is new: nothing of it can be cached")
         resident = evidence.record.facts.get("resident_before_write")
-        cold = isinstance(resident, float) and resident <= RESIDENT_LIMIT
+        limit = evidence.record.facts.get("resident_limit", RESIDENT_LIMIT)
+        cold = isinstance(resident, float) and isinstance(limit, float) and resident <= limit
         return Ruling("CONS-42", cold, f"resident before the write: {resident if resident is not None else 'unknown'}")
     cache = evidence.record.facts.get("cache")
     state = cache.get("state") if isinstance(cache, Mapping) else None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_pario import mpi
 from pytest_pario.errors import RemoteTaskError
+from pytest_pario.measure.clock import clocks_agree
 from pytest_pario.measure.rounds import RoundSamples
 from pytest_pario.measure.spread import Interval, JobTime, Statistics, describe, highest_rate, job_time
 
@@ -183,14 +184,6 @@ def _leave(name: str, failure: Exception | None, failed: Sequence[bool]) -> None
 
 def _parts(works: Iterable[Work]) -> list[str]:
     return list(dict.fromkeys(part for one in works for part in one.parts_s))
-
-
-def clocks_agree(comm: MPI.Comm) -> bool:
-    """Whether MPI_Wtime of the processes may be compared: one host, or a clock that is global (CONS-38)."""
-    codes = mpi.load()
-    if codes.COMM_WORLD.Get_attr(codes.WTIME_IS_GLOBAL):
-        return True
-    return len(set(comm.allgather(codes.Get_processor_name()))) == 1
 
 
 def find_flags(comm: MPI.Comm) -> tuple[str, ...]:

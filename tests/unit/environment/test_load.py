@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_pario.environment.load import Load, LoadMeter, parse_stat
+from pytest_pario.environment.load import Load, LoadMeter, parse_stat, worst_of
 
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -53,6 +53,21 @@ def test_steal_pollutes() -> None:
     load = Load(elapsed_s=10, cpus=2, busy_s=10, steal_s=2, own_s=10, load_average=2)
     assert load.steal_share == pytest.approx(0.1)
     assert load.facts()["polluted"].value is True
+
+
+def test_an_interval_may_be_too_short_to_tell() -> None:
+    # one tick of the counters is a quarter of 20 ms on two processors
+    assert not Load(elapsed_s=0.02, cpus=2, busy_s=0.01, steal_s=0, own_s=0, load_average=2).polluted
+
+
+def test_the_worst_host_counts() -> None:
+    quiet = Load(elapsed_s=10, cpus=2, busy_s=10, steal_s=0, own_s=10, load_average=1)
+    busy = Load(elapsed_s=10, cpus=2, busy_s=18, steal_s=1, own_s=10, load_average=3)
+    told = worst_of({"a": quiet, "b": busy})
+    assert (told["load_average"], told["other_cpu_share"], told["steal_share"]) == (3, 0.4, 0.05)
+    assert told["polluted"] is True
+    assert set(told["hosts"]) == {"a", "b"}  # type: ignore[call-overload]
+    assert worst_of({"a": quiet})["polluted"] is False
 
 
 def test_shares_stay_between_0_and_1() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_pario.errors import CacheStateError, ParameterError
-from pytest_pario.measure.cache import CacheState, FlushRule, classify, evict, flush_caches
+from pytest_pario.measure.cache import CacheState, FlushRule, classify, evict, flush_caches, resident_limit
 from pytest_pario.measure.residency import resident_fraction
 
 
@@ -39,6 +39,19 @@ class Alone:
 )
 def test_a_state_is_only_what_was_shown(resident: float | None, fstype: str, flushed: bool, state: str) -> None:
     assert classify(resident, fstype, flushed) == state
+
+
+@pytest.mark.parametrize(
+    ("size", "resident", "state"),
+    [
+        (1 << 20, 0.009, "cold"),  # some pages of a small file
+        (1 << 40, 0.009, "cached"),  # 9 GiB of 1 TiB are data
+        (1 << 40, (4 << 20) / (1 << 40), "cold"),
+        (0, 0.0, "cold"),
+    ],
+)
+def test_a_small_part_of_a_large_file_is_not_cold(size: int, resident: float, state: str) -> None:
+    assert classify(resident, "ext4", server_flushed=False, limit=resident_limit(size)) == state
 
 
 def flush(path: Path, fstype: str = "ext4", **rule: Any) -> CacheState:
