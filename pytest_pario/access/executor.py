@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pytest_pario import mpi
 from pytest_pario.access.batch import Batch, call_of, explicit_offsets, needs_view
 from pytest_pario.access.datatypes import datatype, elementary
+from pytest_pario.access.deeds import Deeds, carry_out, course_of
 from pytest_pario.access.delegated import DelegatedBatch
 from pytest_pario.access.failures import Subject
 from pytest_pario.access.guard import GuardedFile
 from pytest_pario.access.handing import Handing
-from pytest_pario.access.loops import choose_loop
+from pytest_pario.access.info import as_info
+from pytest_pario.access.loops import Member, choose_loop
 from pytest_pario.access.target import Target
 from pytest_pario.errors import ParameterError, RemoteTaskError, ShortTransferError
-from pytest_pario.measure.clock import RankTimes, Stopwatch
+from pytest_pario.measure.clock import RankTimes
 from pytest_pario.measure.repetition import Repeated, Termination, repeat_timed
-from pytest_pario.model import Access, Extents, Int64, Pattern, Plan
+from pytest_pario.model import Access, Int64, Pattern, Plan
 from pytest_pario.patterns.payload import Payload
-from pytest_pario.patterns.planning import views
+from pytest_pario.patterns.planning import plan, views
+from pytest_pario.patterns.recipe import View
 from pytest_pario.schemes.settings import StrategySettings
 from pytest_pario.strategies.catalogue import make_strategy
 
@@ -44,7 +48,7 @@ class Manner:
     """How a pass is made, beside what the pattern says; every choice is part of the record (CONS-07)."""
 
     intra_barriers: bool = False
-    """Barriers between open, I/O and close (CONS-25 has none)."""
+    """Barriers between open, I/O and close (an option of CONS-25)."""
     types_inside: bool = False
     """Build filetypes inside the timed part (GPFS-14, GPFS-24)."""
     loop: str = "auto"
@@ -67,17 +71,20 @@ class Pass:
     repeated: Repeated | None = None
     """Of a time-driven pass."""
     acts: tuple[str, ...] = ()
-    """What was called inside the time, in order, calls in a row once: open, access, sync, close."""
+    """What was called inside the time, in order, like calls in a row once: open, access, sync, close."""
 
 
 def rehearse(target: Target, work: Plan, phase: Access) -> dict[str, str]:
     """Open and set the first view under the guard; returns the hints in force. Bad arguments end here, on all ranks."""
+    used, hints = uses_view(target, work), dict(target.view_hints) or None
     with GuardedFile.open(target.file_comm, target.own_file, target.amode(phase), dict(target.hints)) as file:
-        shown = views(work, target.rank)
-        if uses_view(target, work):
-            with datatype(shown[0].filetype) as filetype, elementary(shown[0].etype) as etype:
-                file.set_view(shown[0].displacement, etype, filetype)
+        if used:
+            shown = views(work, target.rank)[0]
+            with datatype(shown.filetype) as filetype, elementary(shown.etype) as etype:
+                file.set_view(shown.displacement, etype, filetype, info=hints)
                 return file.get_hints()
+        if hints:
+            file.set_info(hints)
         return file.get_hints()
 
 
@@ -88,25 +95,31 @@ def uses_view(target: Target, work: Plan) -> bool:
 
 def run_pass(target: Target, work: Plan, phase: Access, payload: Payload, manner: Manner = PLAIN) -> Pass:
     """Make one pass with MPI-IO and return this rank's times and errors; call `leave_together` afterwards."""
-    strategy = make_strategy(manner.strategy) if manner.strategy else None
-    if strategy is not None:
-        table, path = work.ranks[target.rank], str(target.own_file)
-        delegated = DelegatedBatch(strategy, target.file_comm, target.pattern, table, payload, phase, path)
-        try:
-            return _timed(target, phase, delegated, _PlainBytes(table.call_count), manner)
-        finally:
-            delegated.free()
     with contextlib.ExitStack() as stack:
-        viewing = _Viewing(target, work, manner, stack)
-        table = work.ranks[target.rank]
-        calls_of_views = [view.calls for view in viewing.shown] if viewing.used else [table.call_count]
-        offsets = explicit_offsets(target.pattern, table, calls_of_views if viewing.used else None, viewing.etype)
-        member = choose_loop(manner.loop, comm=target.comm)
-        call = call_of(as_called(target.pattern, manner), phase)
-        if call.collective:
-            _require_even(target, table)
-        batch = Batch(member, call, target.pattern, offsets, payload, str(target.own_file))
+        if manner.strategy is not None and (strategy := make_strategy(manner.strategy)) is not None:
+            table, path = work.ranks[target.rank], str(target.own_file)
+            delegated = DelegatedBatch(strategy, target.file_comm, target.pattern, table, payload, phase, path)
+            stack.callback(delegated.free)
+            return _timed(target, phase, delegated, _PlainBytes(target, table.call_count), manner)
+        # what all ranks must do together comes first, then what may fail on one of them
+        used, member = uses_view(target, work), choose_loop(manner.loop, comm=target.comm)
+        shown, pattern = views(work, target.rank), as_called(target.pattern, manner)
+        _require_even(target, work, pattern, phase, len(shown) if used else 0)
+
+        def lay_out() -> tuple[_Viewing, Batch]:
+            viewing = _Viewing(target, work, shown, used, manner, stack)
+            return viewing, _lay_out(target, work, pattern, phase, payload, viewing, member)
+
+        viewing, batch = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
         return _timed(target, phase, batch, viewing, manner)
+
+
+def _lay_out(  # noqa: PLR0917 - what a call needs
+    target: Target, work: Plan, pattern: Pattern, phase: Access, payload: Payload, viewing: _Viewing, member: Member
+) -> Batch:
+    calls_of_views = [view.calls for view in viewing.shown] if viewing.used else None
+    offsets = explicit_offsets(target.pattern, work.ranks[target.rank], calls_of_views, viewing.etype)
+    return Batch(member, call_of(pattern, phase), target.pattern, offsets, payload, str(target.own_file))
 
 
 def as_called(pattern: Pattern, manner: Manner) -> Pattern:
@@ -117,11 +130,13 @@ def as_called(pattern: Pattern, manner: Manner) -> Pattern:
     return dataclasses.replace(pattern, coll=manner.strategy.name == "native" and pattern.files == "shared")
 
 
-def _require_even(target: Target, table: Extents) -> None:
-    """Collective calls that not all ranks make would hang."""
-    counts = target.file_comm.allgather(table.call_count)
-    if len(set(counts)) > 1:
-        raise ParameterError(f"{target.pattern.name}: calls per rank", counts, "equal for collective calls")
+def _require_even(target: Target, work: Plan, pattern: Pattern, phase: Access, view_count: int) -> None:
+    """Refuse collective calls (data, sync, views) that not all ranks of a file make: the others would wait."""
+    together = call_of(pattern, phase).collective or course_of(pattern, phase).syncs_each
+    told = target.file_comm.allgather((work.ranks[target.rank].call_count if together else 0, view_count))
+    for what, counts in zip(("calls", "views"), zip(*told, strict=True), strict=True):
+        if len(set(counts)) > 1:
+            raise ParameterError(f"{pattern.name}: {what} per rank", counts, "equal: all ranks make them together")
 
 
 def run_timed_pass(
@@ -131,115 +146,184 @@ def run_timed_pass(
     manner: Manner = PLAIN,
 ) -> Pass:
     """Write repetitions for `limit_s` seconds, the same number on all ranks; single views go on by themselves."""
-    pattern, comm = target.pattern, target.comm
-    handed = Handing(target, writing, choose_loop(manner.loop, comm=comm))
-    codes, watch, noted = mpi.load(), Stopwatch(), list[Exception]()
-    info = codes.Info.Create(dict(target.hints)) if target.hints else codes.INFO_NULL
+    member = choose_loop(manner.loop, comm=target.comm)
+    work = plan(target.pattern, target.comm.size, 1)
+    used, shown = uses_view(target, work), views(work, target.rank)
+    _require_even(target, work, target.pattern, "write", len(shown) if used else 0)
+    if used and len(shown) > 1:
+        allowed = "fixed: a layout of several views does not go on by itself"
+        raise ParameterError(f"{target.pattern.name}: repeat", target.pattern.repeat.name, allowed)
     with contextlib.ExitStack() as stack:
-        viewing = _Viewing(target, handed.plan, manner, stack)
-        handed.lay_out(0, viewing.etype if viewing.used else None)
-        comm.Barrier()
-        watch.start()
-        handle = codes.File.Open(target.file_comm, str(target.own_file), target.amode("write"), info)
-        watch.mark()
-        handed.handle = handle
-        next(viewing.steps(handle), 0)
-        repeated = repeat_timed(comm, handed.run, limit_s, manner.termination, handed.most)
-        watch.mark()
-        if pattern.sync != "none":
-            _note(noted, handle.Sync)
-        watch.mark()
-        _note(noted, handle.Close)
-        watch.stop()
-    if info != codes.INFO_NULL:
-        info.Free()
-    return Pass(watch.times(handed.moved_bytes), noted + handed.check(repeated.repetitions), repeated)
+
+        def lay_out() -> tuple[_Viewing, Handing]:
+            handed = Handing(target, writing, member)
+            viewing = _Viewing(target, handed.plan, views(handed.plan, target.rank), used, manner, stack)
+            handed.lay_out(0, viewing.etype if used else None)
+            return viewing, handed
+
+        viewing, handed = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
+        info = stack.enter_context(as_info(target.hints or None))
+        doing = _Repeating(target, handed, viewing, info, limit_s, manner.termination)
+        course = course_of(target.pattern, "write", intra_barriers=manner.intra_barriers)
+        watch = carry_out(target.comm, doing, course)
+    assert doing.repeated is not None
+    errors = doing.deeds.errors + handed.check(doing.repeated.repetitions)
+    return Pass(watch.times(handed.moved_bytes), errors, doing.repeated, tuple(doing.deeds.acts))
 
 
 class _Viewing:
     """The views of a rank and their datatypes, built beforehand where they are few."""
 
-    def __init__(self, target: Target, work: Plan, manner: Manner, stack: contextlib.ExitStack) -> None:
-        self.shown = views(work, target.rank)
-        self.used = uses_view(target, work)
-        self._calls = work.ranks[target.rank].call_count
-        self.etype = self.shown[0].etype if self.used and len(self.shown) else 1
+    def __init__(  # noqa: PLR0917 - what a view needs
+        self,
+        target: Target,
+        work: Plan,
+        shown: Sequence[View],
+        used: bool,
+        manner: Manner,
+        stack: contextlib.ExitStack,
+    ) -> None:
+        self.shown, self.used = shown, used
+        self._calls, self._hints = work.ranks[target.rank].call_count, target.view_hints
+        self.etype = shown[0].etype if used else 1
         self._etype = stack.enter_context(elementary(self.etype))
-        beforehand = not manner.types_inside and len(self.shown) <= KEPT_VIEWS
-        self._ready = [stack.enter_context(datatype(view.filetype)) for view in self.shown] if beforehand else None
+        beforehand = used and not manner.types_inside and len(shown) <= KEPT_VIEWS
+        self._ready = [stack.enter_context(datatype(view.filetype)) for view in shown] if beforehand else None
 
-    def steps(self, handle: MPI.File) -> Iterator[int]:
-        """Set each view in turn and say how many calls are made under it."""
+    def steps(self, handle: MPI.File, deeds: Deeds) -> Iterator[int]:
+        """Set each view in turn and say how many calls are made under it; after an error the next ones are set, too."""
         if not self.used:
+            deeds.attempt(lambda: _give_hints(handle, self._hints))
             yield self._calls
             return
         for number in range(len(self.shown)):
-            view = self.shown[number]
-            with contextlib.ExitStack() as stack:
-                ready = self._ready
-                filetype = ready[number] if ready is not None else stack.enter_context(datatype(view.filetype))
-                handle.Set_view(view.displacement, self._etype, filetype)
-                yield view.calls
+            deeds.attempt(functools.partial(self._set, handle, number))
+            yield self.shown[number].calls
+
+    def _set(self, handle: MPI.File, number: int) -> None:
+        view, ready = self.shown[number], self._ready
+        with contextlib.ExitStack() as stack:
+            filetype = ready[number] if ready is not None else stack.enter_context(datatype(view.filetype))
+            info = stack.enter_context(as_info(self._hints or None))
+            handle.Set_view(view.displacement, self._etype, filetype, "native", info)
 
 
 class _PlainBytes:
     """No view: strategies see the file as bytes."""
 
-    def __init__(self, calls: int) -> None:
-        self._calls = calls
+    def __init__(self, target: Target, calls: int) -> None:
+        self._calls, self._hints = calls, target.view_hints
 
-    def steps(self, _handle: MPI.File) -> Iterator[int]:
+    def steps(self, handle: MPI.File, deeds: Deeds) -> Iterator[int]:
         """All calls at once."""
+        deeds.attempt(lambda: _give_hints(handle, self._hints))
         yield self._calls
+
+
+def _give_hints(handle: MPI.File, hints: Mapping[str, str]) -> None:
+    """Hints that come with a view, where there is none."""
+    if hints:
+        with as_info(hints) as info:
+            handle.Set_info(info)
+
+
+class _MpiFile:
+    """The file of a target, opened by its communicator."""
+
+    def __init__(self, target: Target, phase: Access, info: MPI.Info) -> None:
+        self.deeds, self._target, self._info = Deeds(), target, info
+        self._amode, self._path, self._comm = target.amode(phase), str(target.own_file), target.file_comm
+        self._handle: MPI.File | None = None
+
+    @property
+    def handle(self) -> MPI.File:
+        """The open file."""
+        assert self._handle is not None
+        return self._handle
+
+    def open(self) -> None:
+        """Open on all ranks of the file, who then all have it or all have an error."""
+        self._handle = mpi.load().File.Open(self._comm, self._path, self._amode, self._info)
+        if self._target.pattern.open.atomic:
+            self.deeds.attempt(lambda: self.handle.Set_atomicity(True))
+
+    def sync(self) -> None:
+        """Bring what this rank wrote to the device."""
+        self.handle.Sync()
+
+    def close(self) -> None:
+        """Close, and delete where the target says so."""
+        self.handle.Close()
+
+
+class _Calling(_MpiFile):
+    """A pass over all calls of a batch."""
+
+    def __init__(
+        self,
+        target: Target,
+        phase: Access,
+        info: MPI.Info,
+        batch: Batch | DelegatedBatch,
+        viewing: _Viewing | _PlainBytes,
+    ) -> None:
+        super().__init__(target, phase, info)
+        self._batch, self._viewing = batch, viewing
+
+    def accesses(self, one_by_one: bool) -> Iterator[Callable[[], object]]:
+        """The calls under each view."""
+        if self._handle is None:
+            return
+        self.deeds.attempt(lambda: self._batch.bind(self.handle))
+        done = 0
+        for calls in self._viewing.steps(self._handle, self.deeds):
+            step = 1 if one_by_one else max(calls, 1)
+            for first in range(done, done + calls, step):
+                yield functools.partial(self._batch.run, first, first + step)
+            done += calls
+
+
+class _Repeating(_MpiFile):
+    """A pass that repeats for a given time; a rank without a file still hears when it is over."""
+
+    def __init__(  # noqa: PLR0917 - what the loop needs
+        self,
+        target: Target,
+        handed: Handing,
+        viewing: _Viewing,
+        info: MPI.Info,
+        limit_s: float,
+        termination: Termination,
+    ) -> None:
+        super().__init__(target, "write", info)
+        self._handed, self._viewing, self._limit_s, self._termination = handed, viewing, limit_s, termination
+        self.repeated: Repeated | None = None
+
+    def accesses(self, one_by_one: bool) -> Iterator[Callable[[], object]]:
+        """All repetitions in one step."""
+        if self._handle is not None:
+            self._handed.handle = self._handle
+            next(self._viewing.steps(self._handle, self.deeds), 0)
+        yield self._repeat
+
+    def _repeat(self) -> None:
+        comm, most = self._target.comm, self._handed.most
+        self.repeated = repeat_timed(comm, self._run, self._limit_s, self._termination, most)
+
+    def _run(self, first: int, last: int) -> None:
+        if self._handle is not None:
+            self.deeds.attempt(lambda: self._handed.run(first, last))
 
 
 def _timed(
     target: Target, phase: Access, batch: Batch | DelegatedBatch, viewing: _Viewing | _PlainBytes, manner: Manner
 ) -> Pass:
-    codes, pattern = mpi.load(), target.pattern
-    info = codes.Info.Create(dict(target.hints)) if target.hints else codes.INFO_NULL
-    amode, path, comm = target.amode(phase), str(target.own_file), target.file_comm
-    syncs = (phase != "read" or pattern.metric == "job_time") and pattern.sync != "none"
-    per_call = pattern.sync == "per_call" and phase != "read"
-    between = target.comm.Barrier if manner.intra_barriers else _nothing
-    # the time of a job: from a barrier right before the access to one after the sync (GPFS-02)
-    as_a_job = target.comm.Barrier if pattern.metric == "job_time" else _nothing
-    noted: list[Exception] = []
-    watch, done, acts = Stopwatch(), 0, ["open", "access"]
-
-    target.comm.Barrier()
-    watch.start()
-    handle = codes.File.Open(comm, path, amode, info)
-    if pattern.open.atomic:
-        handle.Set_atomicity(True)
-    as_a_job()
-    watch.mark()
-    between()
-    batch.bind(handle)
-    for calls in viewing.steps(handle):
-        if per_call:
-            for number in range(done, done + calls):
-                batch.run(number, number + 1)
-                _note(noted, handle.Sync)
-        else:
-            batch.run(done, done + calls)
-        done += calls
-    watch.mark()
-    if syncs and not per_call:
-        _note(noted, handle.Sync)
-    if syncs:
-        acts.append("sync")
-    as_a_job()
-    watch.mark()
-    between()
-    _note(noted, handle.Close)
-    acts.append("close")
-    watch.stop()
-
-    if info != codes.INFO_NULL:
-        info.Free()
+    course = course_of(target.pattern, phase, intra_barriers=manner.intra_barriers)
+    with as_info(target.hints or None) as info:
+        doing = _Calling(target, phase, info, batch, viewing)
+        watch = carry_out(target.comm, doing, course)
     moved = batch.moved()
-    result = Pass(watch.times(int(moved.sum())), noted + batch.errors, acts=tuple(acts))
+    result = Pass(watch.times(int(moved.sum())), doing.deeds.errors + batch.errors, acts=tuple(doing.deeds.acts))
     _check_moved(result, batch, moved)
     return result
 
@@ -250,17 +334,6 @@ def _check_moved(result: Pass, batch: Batch | DelegatedBatch, moved: Int64) -> N
         first = int(short[0])
         offset = int(batch.offsets[first]) if batch.offsets is not None else None
         result.errors.append(ShortTransferError(batch.name, offset, int(batch.asked[first]), int(moved[first])))
-
-
-def _note(noted: list[Exception], action: Any) -> None:
-    try:
-        action()
-    except mpi.load().Exception as error:
-        noted.append(error)
-
-
-def _nothing() -> None:
-    """Stand for a barrier that is not wanted."""
 
 
 def leave_together(target: Target, phase: Access, one: Pass) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
 
+from pytest_pario import mpi
 from pytest_pario.access.calls import CALLS
+from pytest_pario.access.deeds import Deeds, carry_out, course_of
 from pytest_pario.access.executor import PLAIN, Manner, Pass
-from pytest_pario.access.loops import Loop, choose_loop, posix_series
+from pytest_pario.access.failures import Subject
+from pytest_pario.access.loops import Loop, Member, choose_loop, posix_series
 from pytest_pario.access.target import Target
 from pytest_pario.errors import ParameterError, ShortTransferError
-from pytest_pario.measure.clock import Stopwatch
 from pytest_pario.model import Access, Extents, Int64, Plan
 from pytest_pario.patterns.payload import Payload
 
@@ -21,62 +25,81 @@ def run_posix_pass(
     target: Target, work: Plan, phase: Access, payload: Payload, manner: Manner = PLAIN, *, direct: int = 0
 ) -> Pass:
     """Make one pass with pwrite or pread; `direct` is the alignment of O_DIRECT, 0 for buffered calls."""
-    table, reads = work.ranks[target.rank], phase == "read"
-    if direct:
-        require_aligned(target.pattern.name, table, payload, direct)
-    flags = os.O_RDONLY if reads else os.O_RDWR | os.O_CREAT
-    flags |= os.O_DIRECT if direct else 0
-    series = posix_series(
-        None, CALLS["read_at" if reads else "write_at"], payload.data, *_pieces(table, payload), offsets=table.offsets
-    )
-    loop = Loop(series, choose_loop(manner.loop, target="posix", comm=target.comm))
-    per_call = target.pattern.sync == "per_call" and not reads
-    job = target.pattern.metric == "job_time"
-    syncs = target.pattern.sync != "none" and not per_call and (job or not reads)
-    between = target.comm.Barrier if manner.intra_barriers else _nothing
-    as_a_job = target.comm.Barrier if job else _nothing
-    noted: list[Exception] = []
-    watch = Stopwatch()
+    table, name = work.ranks[target.rank], target.pattern.name
+    member = choose_loop(manner.loop, target="posix", comm=target.comm)
 
-    target.comm.Barrier()
-    watch.start()
-    handle = os.open(target.own_file, flags, 0o644)
-    as_a_job()
-    watch.mark()
-    between()
-    loop.use(handle)
-    if per_call:
-        for first, last in pairwise(table.bounds.tolist()):
-            loop.run(first, last)
-            _note(noted, handle)
-    else:
-        loop.run()
-    watch.mark()
-    if syncs:
-        _note(noted, handle)
-    as_a_job()
-    watch.mark()
-    between()
-    os.close(handle)
-    watch.stop()
-    acts = ["open", "access", *(["sync"] if syncs or per_call else []), "close"]
+    def lay_out() -> _PosixFile:
+        if direct:
+            require_aligned(name, table, payload, direct)
+        return _PosixFile(target, phase, table, _lay_out(table, phase, payload, member), direct=bool(direct))
 
-    moved = int(loop.moved_bytes.sum())
-    errors = noted + [OSError(code, os.strerror(code)) for _, code in loop.errors]
+    # sizes and offsets differ between ranks: what one of them cannot do ends the pass for all (GPFS-47)
+    doing = mpi.together(target.comm, f"{name}: laying out calls", lay_out)
+    course = course_of(target.pattern, phase, intra_barriers=manner.intra_barriers)
+    watch = carry_out(target.comm, doing, course)
+    moved = doing.moved_bytes
+    errors = doing.errors
     if moved != table.total_bytes and not errors:
-        errors.append(ShortTransferError("pread" if reads else "pwrite", None, table.total_bytes, moved))
-    return Pass(watch.times(moved), errors, acts=tuple(acts))
+        errors.append(ShortTransferError(doing.call, None, table.total_bytes, moved))
+    return Pass(watch.times(moved), errors, acts=tuple(doing.deeds.acts))
 
 
-def _note(noted: list[Exception], handle: int) -> None:
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        noted.append(error)
+def _lay_out(table: Extents, phase: Access, payload: Payload, member: Member) -> Loop:
+    call = CALLS["read_at" if phase == "read" else "write_at"]
+    return Loop(posix_series(None, call, payload.data, *_pieces(table, payload), offsets=table.offsets), member)
 
 
-def _nothing() -> None:
-    """Stand for a barrier that is not wanted."""
+class _PosixFile:
+    """The file of a target, opened by this rank alone."""
+
+    def __init__(self, target: Target, phase: Access, table: Extents, loop: Loop, *, direct: bool) -> None:
+        self.deeds, self._subject = Deeds(), Subject(str(target.own_file), target.rank)
+        self._flags = os.O_RDONLY if phase == "read" else os.O_RDWR | os.O_CREAT
+        self._flags |= os.O_DIRECT if direct else 0
+        self.call = "pread" if phase == "read" else "pwrite"
+        self._path, self._table, self._loop = target.own_file, table, loop
+        self._handle: int | None = None
+
+    @property
+    def handle(self) -> int:
+        """Number of the open file."""
+        assert self._handle is not None
+        return self._handle
+
+    def open(self) -> None:
+        """Open, and create where it is written."""
+        self._handle = os.open(self._path, self._flags, 0o644)
+
+    def accesses(self, one_by_one: bool) -> Iterator[Callable[[], object]]:
+        """All extents at once, or those of each call."""
+        if self._handle is None:
+            return
+        self.deeds.attempt(lambda: self._loop.use(self.handle))
+        if not one_by_one:
+            yield self._loop.run
+            return
+        for first, last in pairwise(self._table.bounds.tolist()):
+            yield functools.partial(self._loop.run, first, last)
+
+    def sync(self) -> None:
+        """Bring what this rank wrote to the device."""
+        os.fsync(self.handle)
+
+    def close(self) -> None:
+        """Close."""
+        os.close(self.handle)
+
+    @property
+    def moved_bytes(self) -> int:
+        """Of all calls, after the clock has stopped."""
+        return int(self._loop.moved_bytes.sum())
+
+    @property
+    def errors(self) -> list[Exception]:
+        """What went wrong, with the class that MPI would give it (ERR-05)."""
+        met = self.deeds.errors + [OSError(code, os.strerror(code)) for _, code in self._loop.errors]
+        name = "open" if self._handle is None else self.call
+        return [self._subject.system_error(name, one) if isinstance(one, OSError) else one for one in met]
 
 
 def require_aligned(name: str, table: Extents, payload: Payload, unit: int) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_pario import mpi
+from pytest_pario.access.failures import Subject
 from pytest_pario.errors import SpaceError
 from pytest_pario.model import Access, Pattern, Plan
 from pytest_pario.patterns.check import file_size
@@ -33,6 +34,10 @@ class Target:
     """Of the shared file; files of single ranks have the rank as suffix."""
     hints: Mapping[str, str]
     """Requested at open."""
+    view_hints: Mapping[str, str] = field(default_factory=dict)
+    """Requested with every view, or after open where there is none (BEFF-55)."""
+    deleting: bool = False
+    """Whether the file goes with its close (MPI_MODE_DELETE_ON_CLOSE)."""
 
     @property
     def rank(self) -> int:
@@ -67,6 +72,8 @@ class Target:
             mode |= codes.MODE_CREATE
         if opened.unique:
             mode |= codes.MODE_UNIQUE_OPEN
+        if self.deleting:
+            mode |= codes.MODE_DELETE_ON_CLOSE
         return mode
 
     def size(self, plan: Plan) -> int:
@@ -100,6 +107,17 @@ def _remove_own(target: Target) -> None:
     if target.is_keeper:
         for path in (target.own_file, *_side_files(target.own_file)):
             path.unlink(missing_ok=True)
+
+
+def require_deleted(target: Target) -> None:
+    """Make sure that a file which goes with its close is gone."""
+
+    def look() -> None:
+        if target.is_keeper and target.own_file.exists():
+            text = "still there after it was closed with MPI_MODE_DELETE_ON_CLOSE"
+            raise Subject(str(target.own_file), target.rank).refusal("close", "ERR_FILE", text)
+
+    mpi.together(target.comm, f"closing {target.path.name}", look)
 
 
 def prepare_new(target: Target, plan: Plan) -> dict[str, Any]:

@@ -28,18 +28,20 @@ POISON = 0xA5
 def verify_written(target: Target, plan: Plan, content: Content) -> None:
     """Compare the file, or files, with an image made from the extent tables only (GEN-04 a)."""
     comm, pattern = target.comm, target.pattern
-    damage: Damage | None = None
+    # a file that one rank cannot look at ends the test for all
+    damage = mpi.together(comm, f"{pattern.name}: verifying", lambda: _find_damage(target, plan, content))
+    raise_together(comm, pattern.name, damage)
+
+
+def _find_damage(target: Target, plan: Plan, content: Content) -> Damage | None:
+    comm, pattern = target.comm, target.pattern
     if pattern.pointer == "shared" and not pattern.coll:
         # records in any order: one rank has to see them all
-        damage = verify_records(target.path, plan, content) if comm.rank == 0 else None
-    elif pattern.files == "each":
+        return verify_records(target.path, plan, content) if comm.rank == 0 else None
+    if pattern.files == "each":
         other = (comm.rank + 1) % comm.size
-        damage = verify_file(target.file_of(other), plan, content, rank=other, background=pattern.open.background)
-    else:
-        damage = verify_file(
-            target.path, plan, content, background=pattern.open.background, part=(comm.rank, comm.size)
-        )
-    raise_together(comm, pattern.name, damage)
+        return verify_file(target.file_of(other), plan, content, rank=other, background=pattern.open.background)
+    return verify_file(target.path, plan, content, background=pattern.open.background, part=(comm.rank, comm.size))
 
 
 def make_reading_room(target: Target, plan: Plan, line: int = LINE) -> Payload:
@@ -95,9 +97,15 @@ def _digest(data: Bytes) -> bytes:
 
 def cross_read(target: Target, plan: Plan, content: Content) -> None:
     """Read through MPI, with explicit offsets, what the next rank wrote (GEN-04 c); not for memory with gaps."""
-    comm, codes = target.comm, mpi.load()
-    other = (comm.rank + 1) % comm.size
-    table = plan.ranks[other]
+    comm, other = target.comm, (target.comm.rank + 1) % target.comm.size
+    room = mpi.together(comm, f"{target.pattern.name}: reading across", lambda: _read_of(target, plan, other))
+    damage = verify_reads(room, plan, other, content, path=str(target.file_of(other)))
+    raise_together(comm, target.pattern.name, damage)
+
+
+def _read_of(target: Target, plan: Plan, other: int) -> Payload:
+    """All that another rank wrote, read by this one alone."""
+    table, codes = plan.ranks[other], mpi.load()
     room = make_room(table)
     room.data[:] = POISON
     handle = codes.File.Open(codes.COMM_SELF, str(target.file_of(other)), codes.MODE_RDONLY)
@@ -110,8 +118,7 @@ def cross_read(target: Target, plan: Plan, content: Content) -> None:
                 begin += length
     finally:
         handle.Close()
-    damage = verify_reads(room, plan, other, content, path=str(target.file_of(other)))
-    raise_together(comm, target.pattern.name, damage)
+    return room
 
 
 def raise_together(comm: MPI.Comm, row: str, damage: Damage | None) -> None:
