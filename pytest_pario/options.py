@@ -168,6 +168,8 @@ TABLE = (
                "go over all tests N times, so that the repetitions of a test lie apart (default 1)"),
     OptionSpec("--pario-keep", bool, False, "",
                "leave the files of the suites behind", "store_true"),
+    OptionSpec("--pario-keep-on-error", bool, False, "",
+               "leave the files of a test behind that fails while a pattern is run", "store_true"),
 )
 # fmt: on
 
@@ -212,6 +214,8 @@ class Options:
     """Fail a read whose caches cannot be shown to be cold."""
     keep: bool = False
     """Leave the files of the suites behind."""
+    keep_on_error: bool = False
+    """Leave the files behind of a pattern whose run fails."""
     machine: str | None = None
     """The operator's name of the machine."""
     store: Path = Path("baselines")
@@ -254,6 +258,7 @@ class Options:
             drop_caches=values["pario_drop_caches"],
             require_cold=values["pario_require_cold"],
             keep=values["pario_keep"],
+            keep_on_error=values["pario_keep_on_error"],
             machine=values["pario_machine"],
             store=values["pario_store"],
             save=values["pario_save"],

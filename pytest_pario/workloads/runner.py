@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pytest_pario import mpi
 from pytest_pario.access.executor import PLAIN, Manner, Pass, leave_together, rehearse, run_pass, run_timed_pass
-from pytest_pario.access.loops import Target as LoopTarget
-from pytest_pario.access.loops import choose_loop
 from pytest_pario.access.posix import run_posix_pass
-from pytest_pario.access.target import Target, prepare_new, remove_files, require_space
+from pytest_pario.access.target import Target, prepare_new, remove_files, require_deleted, require_space
 from pytest_pario.access.verification import cross_read, make_reading_room, verify_read, verify_written
+from pytest_pario.environment.load import HostsLoad
 from pytest_pario.errors import ParameterError
-from pytest_pario.measure.cache import CacheState, FlushRule, evict, flush_caches
+from pytest_pario.measure.cache import FlushRule, evict, flush_caches, look
 from pytest_pario.measure.clock import RankTimes, agree_samples
-from pytest_pario.measure.residency import resident_fraction
-from pytest_pario.model import Access, Pattern, Plan, Record, Timed
+from pytest_pario.model import Access, Fixed, Pattern, Plan, Record, Timed
+from pytest_pario.patterns.memory import spans
 from pytest_pario.patterns.payload import Payload, ring_payload, whole_payload
 from pytest_pario.patterns.planning import plan
-from pytest_pario.patterns.stamp import LINE, Content, content_of
-from pytest_pario.units import GiB, format_bytes, mib_per_s
+from pytest_pario.patterns.stamp import LINE, PERIOD, Content, content_of
+from pytest_pario.units import GiB, format_bytes
+from pytest_pario.workloads.account import Account
 from pytest_pario.workloads.delegation import settle
-from pytest_pario.workloads.hints import check_hints, classify_hints, group_hints
+from pytest_pario.workloads.hints import check_hints
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -45,6 +44,8 @@ class RunRules:
     """Most bytes of buffers that one rank may take."""
     flush: FlushRule = field(default_factory=FlushRule)
     manner: Manner = PLAIN
+    intra_barriers: bool = False
+    """Barriers between open, I/O and close, beside what the manner says (an option of CONS-25)."""
     direct: int = 0
     """Alignment for O_DIRECT with api=posix; 0 is buffered."""
     device_rate: float | None = None
@@ -52,6 +53,9 @@ class RunRules:
     whole_buffer: bool = False
     """No byte of the buffer is used twice in one pass (CONS-41)."""
     keep: bool = False
+    """Leave the files behind."""
+    keep_on_error: bool = False
+    """Leave the files of a run that fails behind (GEN-16)."""
     hints: Mapping[str, str] = field(default_factory=dict)
     """Requested for every pattern; the row's own win."""
     strategy: str | None = None
@@ -71,65 +75,112 @@ class Runner:
         """Measure a phase of a pattern; wrong bytes, short transfers and I/O errors are raised on all ranks alike."""
         if phase not in pattern.access:
             raise ParameterError(f"{pattern.name}: phase", phase, f"one of {', '.join(pattern.access)}")
-        work = plan(pattern, self.comm.size)
-        hints = {**self.rules.hints, **pattern.hints.on_open}
-        check_hints(hints)  # GEN-13
         rules = self.rules
+        _refuse_ignored(pattern, rules)
+        work = plan(pattern, self.comm.size)
+        hints = {**rules.hints, **pattern.hints.on_open}
+        for given in (hints, pattern.hints.per_chunk):
+            check_hints(given)  # GEN-13
         settings = settle(self.comm, pattern, rules.strategy, hints, self.directory)
-        self.rules = dataclasses.replace(rules, manner=dataclasses.replace(rules.manner, strategy=settings))
-        target = Target(self.comm, pattern, self.directory / pattern.name, hints)
-        self._check(target, work)
+        barriers = rules.intra_barriers or rules.manner.intra_barriers
+        manner = dataclasses.replace(rules.manner, strategy=settings, intra_barriers=barriers)
+        target = Target(self.comm, pattern, self.directory / pattern.name, hints, pattern.hints.per_chunk)
+        self._check(target, work, phase)
+        failed = True
         try:
-            return _Measurement(self, target, work, phase).record()
+            record = _Measurement(self, dataclasses.replace(rules, manner=manner), target, work, phase).record()
+            failed = False
+            return record
         finally:
-            self.rules = rules
-            if not self.rules.keep:
+            if not (rules.keep or (failed and rules.keep_on_error)):
                 remove_files(target)
 
-    def _check(self, target: Target, work: Plan) -> None:
+    def _check(self, target: Target, work: Plan, phase: Access) -> None:
         """Refuse before any I/O what cannot be done, on all ranks alike."""
-        problem = ""
-        needed = work.ranks[target.rank].total_bytes
+        needed = max(self.comm.allgather(buffer_bytes(self.rules, work, target.rank, phase)))
         if needed > self.rules.memory_limit:
-            problem = format_bytes(needed)
-        told = [text for text in self.comm.allgather(problem) if text]
-        if told:
             limit = format_bytes(self.rules.memory_limit)
-            raise ParameterError(f"{target.pattern.name}: bytes per rank", told[0], f"at most the memory limit {limit}")
+            name = f"{target.pattern.name}: buffers of a rank"
+            raise ParameterError(name, format_bytes(needed), f"at most the memory limit {limit}", "--pario-memory")
         require_space(target, work)
+
+
+def _refuse_ignored(pattern: Pattern, rules: RunRules) -> None:
+    """Refuse what the runner of single rows would not carry out."""
+    name = pattern.name
+    if rules.direct and pattern.api != "posix":
+        allowed = "0 (buffered) with api=mpiio: O_DIRECT is for api=posix"
+        raise ParameterError(f"{name}: direct", rules.direct, allowed, "rules")
+    if rules.direct < 0 or rules.direct & (rules.direct - 1):
+        raise ParameterError(f"{name}: direct", rules.direct, "0, or an alignment that is a power of two", "rules")
+    if not isinstance(pattern.repeat, Fixed | Timed):
+        allowed = "fixed or timed: counts of other rows are known to a chain of them only"
+        raise ParameterError(f"{name}: repeat", pattern.repeat.name, allowed)
+    if pattern.after is not None:
+        raise ParameterError(f"{name}: after", pattern.after, "left out: a row that is run alone begins its file")
+
+
+def buffer_bytes(rules: RunRules, work: Plan, rank: int, phase: Access) -> int:
+    """Bytes that the buffers of a rank take at most at one time, before they are made."""
+    sizes = spans(work.pattern.mem, work.ranks[rank].call_bytes)
+    line = max(rules.direct, LINE)
+    whole = int((-(-sizes // line) * line).sum())
+    if phase == "read" or takes_whole(rules, content_of(work, rules.seed, 0)):
+        return whole
+    return PERIOD + int(sizes.max(initial=0))
+
+
+def takes_whole(rules: RunRules, content: Content) -> bool:
+    """Whether what is written lies in memory side by side, in place of a ring."""
+    return rules.whole_buffer or content.by != "call" or bool(rules.direct)
 
 
 class _Measurement:
     """One phase of one pattern."""
 
-    def __init__(self, runner: Runner, target: Target, work: Plan, phase: Access) -> None:
-        self.runner, self.target, self.work, self.phase = runner, target, work, phase
-        self.rules, self.comm = runner.rules, runner.comm
-        self.facts: dict[str, Any] = {}
-        self.cache: CacheState | None = None
+    def __init__(self, runner: Runner, rules: RunRules, target: Target, work: Plan, phase: Access) -> None:
+        self.rules, self.target, self.work, self.phase = rules, target, work, phase
+        self.comm, self.fstype = runner.comm, runner.fstype
+        self.account = Account(target, phase)
+        self.last_round = rules.warmup_rounds + rules.rounds - 1
 
     def record(self) -> Record:
         """Run all rounds and put together what is saved."""
-        if isinstance(self.target.pattern.repeat, Timed):
-            self._choose_repetitions(self.target.pattern.repeat)
-        first = content_of(self.work, self.rules.seed, 0)
-        self.facts |= prepare_new(self.target, self.work)
-        if self.phase != "write":
-            self._pass("write", self._payload(first))
-            verify_written(self.target, self.work, first)
-        if self.target.pattern.api == "mpiio":
-            in_force = rehearse(self.target, self.work, self.phase)
-            self.facts["hints"] = group_hints(classify_hints(self.target.hints, in_force))  # GEN-12
+        self._prepare()
         one_round: Callable[[int], RankTimes] = {
             "write": self._write_round,
             "rewrite": self._rewrite_round,
             "read": self._read_round,
         }[self.phase]
-        times = [one_round(number) for number in range(self.rules.warmup_rounds + self.rules.rounds)]
-        warmups, measured = times[: self.rules.warmup_rounds], times[self.rules.warmup_rounds :]
-        if self.rules.cross and self.phase == "read" and _has_known_places(self.target.pattern):
-            cross_read(self.target, self.work, first)
-        return self._finish(warmups, measured)
+        load = HostsLoad(self.comm)
+        times = [one_round(number) for number in range(self.last_round + 1)]
+        self.account.add_load(load.stop())
+        if self.rules.cross and not self.target.pattern.open.delete_on_close:
+            self._read_across()
+        return self._finish(times[: self.rules.warmup_rounds], times[self.rules.warmup_rounds :])
+
+    def _prepare(self) -> None:
+        """Bring the file to where the rounds begin; bad arguments end here, on all ranks."""
+        if isinstance(self.target.pattern.repeat, Timed):
+            self._choose_repetitions(self.target.pattern.repeat)
+        self.account.facts |= prepare_new(self.target, self.work)
+        mpiio = self.target.pattern.api == "mpiio"
+        if self.phase != "write":
+            if mpiio and self.target.view_hints:
+                # a collective buffer that grows after open would be written past its end (MPICH 5.0.2)
+                rehearse(self.target, self.work, "write")
+            first = content_of(self.work, self.rules.seed, 0)
+            self._pass("write", self._payload(first))
+            verify_written(self.target, self.work, first)
+        if mpiio:
+            self.account.add_hints(rehearse(self.target, self.work, self.phase))
+        if self.rules.cross and self.target.pattern.open.delete_on_close:
+            self._read_across()
+
+    def _read_across(self) -> None:
+        """Read what the next rank wrote (GEN-04 c)."""
+        if self.phase == "read" and _has_known_places(self.target.pattern):
+            cross_read(self.target, self.work, content_of(self.work, self.rules.seed, 0))
 
     def _choose_repetitions(self, rule: Timed) -> None:
         """Write for the pattern's time; everything after it repeats as often (BEFF-27)."""
@@ -146,7 +197,7 @@ class _Measurement:
         self.work = plan(self.target.pattern, self.comm.size, done.repeated.repetitions)
         verify_written(self.target, self.work, content)
         times = agree_samples(self.comm, [done.times])
-        self.facts["time_driven"] = {
+        self.account.facts["time_driven"] = {
             "limit_s": rule.limit_s,
             "termination": self.rules.manner.termination,
             **dataclasses.asdict(done.repeated),
@@ -157,15 +208,9 @@ class _Measurement:
     def _write_round(self, number: int) -> RankTimes:
         content = content_of(self.work, self.rules.seed, 0)
         prepare_new(self.target, self.work)
-        if self.facts["allocation"] != "new":
-            evict(self.target.own_file)
-            fractions = self.comm.allgather(resident_fraction(self.target.own_file).fraction)
-            known = [one for one in fractions if one is not None]
-            resident = max(known) if len(known) == len(fractions) else None
-            before = self.facts.get("resident_before_write", 0.0)
-            # the worst of all rounds counts; unknown is worse than anything
-            unknown = resident is None or before is None
-            self.facts["resident_before_write"] = None if unknown else max(resident or 0.0, before)
+        if self.account.facts["allocation"] != "new":
+            mpi.together(self.comm, "emptying page caches", lambda: evict(self.target.own_file))
+            self.account.add_resident_before_write(look(self.comm, [self.target.own_file]))
         done = self._pass("write", self._payload(content))
         verify_written(self.target, self.work, content)
         return done.times
@@ -178,26 +223,32 @@ class _Measurement:
         verify_written(self.target, self.work, content)
         return done.times
 
-    def _read_round(self, _number: int) -> RankTimes:
-        content = content_of(self.work, self.rules.seed, 0)
-        room = make_reading_room(self.target, self.work, max(self.rules.direct, LINE))
+    def _read_round(self, number: int) -> RankTimes:
+        content, line = content_of(self.work, self.rules.seed, 0), max(self.rules.direct, LINE)
+        room = self._make("memory for a read", lambda: make_reading_room(self.target, self.work, line))
         self._flush()
+        if self.target.pattern.open.delete_on_close and number == self.last_round:
+            self.target = dataclasses.replace(self.target, deleting=True)
         done = self._pass("read", room)
         verify_read(self.target, self.work, content, room)
+        if self.target.deleting:
+            require_deleted(self.target)
         return done.times
 
     def _flush(self) -> None:
-        """Cold before every round; the worst state of all rounds is the record's."""
-        state = flush_caches(self.comm, [self.target.own_file], self.runner.fstype, self.rules.flush)
-        order = ("cold", "client-cold", "unknown", "cached")
-        if self.cache is None or order.index(state.state) > order.index(self.cache.state):
-            self.cache = state
+        """Cold before every round."""
+        self.account.add_cache(flush_caches(self.comm, [self.target.own_file], self.fstype, self.rules.flush))
 
     def _payload(self, content: Content) -> Payload:
-        table, mem = self.work.ranks[self.target.rank], self.target.pattern.mem
-        if self.rules.whole_buffer or content.by != "call" or self.rules.direct:
-            return whole_payload(content, self.target.rank, table, mem, max(self.rules.direct, LINE))
-        return ring_payload(content, self.target.rank, table, mem)
+        table, mem, rank = self.work.ranks[self.target.rank], self.target.pattern.mem, self.target.rank
+        if takes_whole(self.rules, content):
+            line = max(self.rules.direct, LINE)
+            return self._make("data", lambda: whole_payload(content, rank, table, mem, line))
+        return self._make("data", lambda: ring_payload(content, rank, table, mem))
+
+    def _make(self, what: str, make: Callable[[], Payload]) -> Payload:
+        """Take memory; where one rank has none left, all are told."""
+        return mpi.together(self.comm, f"{self.target.pattern.name}: making {what}", make)
 
     def _pass(self, phase: Access, payload: Payload) -> Pass:
         if self.target.pattern.api == "posix":
@@ -206,44 +257,20 @@ class _Measurement:
             done = run_pass(self.target, self.work, phase, payload, self.rules.manner)
         leave_together(self.target, phase, done)
         if phase == self.phase:
-            self.facts["acts"] = list(done.acts)
-            self.facts["buffer_used_again"] = self.comm.allreduce(count_reused(payload), op=mpi.load().MAX)  # CONS-41
+            again = self.comm.allreduce(count_reused(payload), op=mpi.load().MAX)  # CONS-41
+            self.account.add_pass(done, again)
         return done
 
     def _finish(self, warmups: list[RankTimes], measured: list[RankTimes]) -> Record:
-        pattern, flags = self.target.pattern, []
-        cores = len(os.sched_getaffinity(0))
-        on_node = self.comm.Split_type(mpi.load().COMM_TYPE_SHARED)
-        if mpi.agree(self.comm, on_node.size > cores):
-            flags.append("oversubscribed")  # GEN-19
-        on_node.Free()
-        kind: LoopTarget = "posix" if pattern.api == "posix" else "mpi"
-        if self.cache is not None:
-            self.facts["cache"] = {
-                "state": self.cache.state,
-                "resident": self.cache.resident,
-                "methods": list(self.cache.methods),
-                "why": self.cache.why,
-            }
-        self.facts |= {
-            "timed": _timed(pattern, self.phase),
-            "loop": choose_loop(self.rules.manner.loop, target=kind, comm=self.comm).name,
-            "hints_requested": dict(self.target.hints),
-            "buffer": "whole" if self.phase == "read" or self.rules.whole_buffer else "ring",
-            "synced": (self.phase != "read" or pattern.metric == "job_time") and self.target.pattern.sync != "none",
-            "wtime_is_global": bool(self.comm.Get_attr(mpi.load().WTIME_IS_GLOBAL)),
-            "warmup_s": list(agree_samples(self.comm, warmups, as_job=pattern.metric == "job_time").elapsed_s)
-            if warmups
-            else [],
-            "intra_barriers": self.rules.manner.intra_barriers,
-            "strategy": str(self.rules.manner.strategy or "row"),
-        }
-        samples = agree_samples(self.comm, measured, as_job=pattern.metric == "job_time")
-        fastest = max(mib_per_s(b, s) for b, s in zip(samples.moved_bytes, samples.elapsed_s, strict=True))
-        if self.phase == "read" and self.rules.device_rate is not None and fastest > self.rules.device_rate:
-            # residency 0 is necessary, not proof: somebody else had the data
-            flags.append("faster_than_device")
-        return Record(pattern, self.phase, self.comm.size, samples, self.rules.seed, {}, self.facts, tuple(flags))
+        pattern, account, as_job = self.target.pattern, self.account, self.target.pattern.metric == "job_time"
+        whole = self.phase == "read" or takes_whole(self.rules, content_of(self.work, self.rules.seed, 0))
+        account.add_manner(self.rules.manner, "whole" if whole else "ring", self.rules.direct)
+        if warmups:
+            account.facts["warmup_s"] = list(agree_samples(self.comm, warmups, as_job=as_job).elapsed_s)
+        samples = agree_samples(self.comm, measured, as_job=as_job)
+        account.add_rates(samples, self.rules.device_rate)
+        facts, flags = account.facts, tuple(account.flags)
+        return Record(pattern, self.phase, self.comm.size, samples, self.rules.seed, {}, facts, flags)
 
 
 def count_reused(payload: Payload) -> int:
@@ -251,15 +278,6 @@ def count_reused(payload: Payload) -> int:
     order = np.argsort(payload.positions, kind="stable")
     begins, ends = payload.positions[order], (payload.positions + payload.sizes)[order]
     return int((begins[1:] < np.maximum.accumulate(ends)[:-1]).sum()) if len(order) else 0
-
-
-def _timed(pattern: Pattern, phase: Access) -> str:
-    """What the clock of a record held."""
-    verb = "read" if phase == "read" else "write"
-    if pattern.metric == "job_time":
-        return f"{verb}, sync, barrier"
-    syncs = phase != "read" and pattern.sync != "none"
-    return f"open, {verb}, sync, close" if syncs else f"open, {verb}, close"
 
 
 def _has_known_places(pattern: Pattern) -> bool:

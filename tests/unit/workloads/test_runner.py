@@ -1,0 +1,142 @@
+"""What the runner of a single row carries out, records, and refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_pario import mpi
+from pytest_pario.access.executor import Manner
+from pytest_pario.access.verification import verify_written
+from pytest_pario.environment.load import HostsLoad
+from pytest_pario.errors import FileAccessError, HintValueError, ParameterError, VerificationError
+from pytest_pario.measure.cache import flush_caches
+from pytest_pario.model import Access, Derived, Hints, Open, Pattern, Record, Replay
+from pytest_pario.patterns import Segmented, Strided, plan
+from pytest_pario.patterns.stamp import PERIOD
+from pytest_pario.workloads import runner as module
+from pytest_pario.workloads.runner import Runner, RunRules, buffer_bytes
+
+pytestmark = pytest.mark.skipif(bool(mpi.unavailable_reason()), reason=str(mpi.unavailable_reason()))
+
+LAYOUT = Segmented(64 * 4096, (4096,) * 64)
+SPARSE = Strided(1000, ncalls=4, pad=500)
+
+
+def run(directory: Path, pattern: Pattern, phase: Access, **rules: Any) -> Record:
+    given = RunRules(rounds=2, warmup_rounds=1, **rules)
+    return Runner(mpi.load().COMM_SELF, directory, "ext4", given).run(pattern, phase)
+
+
+@pytest.mark.parametrize(
+    ("change", "rules", "error", "text"),
+    [
+        ({}, {"direct": 512}, ParameterError, r"x: direct = 512 \(from rules\).*api=posix"),  # CONS-07
+        ({"api": "posix", "pointer": "explicit"}, {"direct": 500}, ParameterError, r"x: direct = 500.*power of two"),
+        ({"repeat": Derived(("nobody",))}, {}, ParameterError, r"x: repeat = 'derived'.*fixed or timed"),
+        ({"repeat": Replay()}, {}, ParameterError, r"x: repeat = 'replay'"),
+        ({"after": "other"}, {}, ParameterError, r"x: after = 'other'"),
+        ({"hints": Hints({}, {"cb_buffer_size": "0"})}, {}, HintValueError, "cb_buffer_size = '0'"),  # GEN-13
+        ({}, {"memory_limit": 1000}, ParameterError, "at most the memory limit 1000 B"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(
+    change: dict[str, Any], rules: dict[str, Any], error: type[Exception], text: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=text):  # ERR-01
+        run(tmp_path, Pattern(**{"name": "x", "layout": LAYOUT, **change}), "write", **rules)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_goes_with_the_last_close(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern = Pattern("x", LAYOUT, access=("read",), open=Open(delete_on_close=True))
+    record = run(tmp_path, pattern, "read", keep=True, cross=True)
+    assert record.facts["deleted_on_close"] is True
+    assert len(record.samples.io) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hints_of_a_view_are_sent_and_recorded(tmp_path: Path) -> None:  # GEN-12
+    for pointer in ("individual", "explicit"):
+        pattern = Pattern("x", LAYOUT, True, pointer=pointer, hints=Hints({}, {"cb_buffer_size": "65536"}))
+        facts: Any = run(tmp_path, pattern, "read").facts
+        assert facts["hints_requested_with_view"] == {"cb_buffer_size": "65536"}
+        assert facts["hints"]["accepted"]["cb_buffer_size"] == "65536"
+
+
+def test_holes_of_a_file_that_existed_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # GEN-05
+    real = verify_written
+
+    def harm(*given: Any) -> None:
+        with (tmp_path / "x").open("r+b") as file:
+            file.seek(1200)
+            file.write(b"\x55")
+        real(*given)
+
+    monkeypatch.setattr(module, "verify_written", harm)
+    with pytest.raises(VerificationError, match=r"offset 1200.*nobody writes here"):
+        run(tmp_path, Pattern("x", SPARSE, open=Open(existing=True)), "write")
+    run(tmp_path, Pattern("x", SPARSE), "write")  # undefined in a new one
+
+
+def test_direct_calls_are_recorded(tmp_path: Path) -> None:  # CONS-07
+    pattern = Pattern("x", LAYOUT, pointer="explicit", api="posix")
+    facts = run(tmp_path, pattern, "write").facts
+    assert (facts["direct"], facts["direct_alignment"], facts["buffer"]) == (False, None, "ring")
+    try:
+        facts = run(tmp_path, pattern, "write", direct=4096).facts
+    except FileAccessError:
+        pytest.skip("no O_DIRECT in the temporary directory")
+    assert (facts["direct"], facts["direct_alignment"], facts["buffer"]) == (True, 4096, "whole")
+
+
+def test_residency_is_told_of_every_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # CONS-48
+    real, told = flush_caches, iter([0.0, 0.005, 0.002])
+
+    def flush(*given: Any) -> Any:
+        return dataclasses.replace(real(*given), state="cold", resident=next(told))
+
+    monkeypatch.setattr(module, "flush_caches", flush)
+    cache: Any = run(tmp_path, Pattern("x", LAYOUT), "read").facts["cache"]
+    assert (cache["state"], cache["resident"]) == ("cold", 0.005)  # the worst round
+    assert cache["resident_before_round"] == [0.0, 0.005, 0.002]
+
+
+def test_others_on_the_host_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    polluted = {"polluted": True, "other_cpu_share": 0.5}
+    monkeypatch.setattr(HostsLoad, "stop", lambda _self: polluted)
+    record = run(tmp_path, Pattern("x", LAYOUT), "write")
+    assert record.facts["load"] == polluted
+    assert "polluted" in record.flags
+
+
+@pytest.mark.parametrize(("keep", "left"), [({}, []), ({"keep_on_error": True}, ["x"]), ({"keep": True}, ["x"])])
+def test_what_is_left_of_a_run_that_failed(
+    keep: dict[str, bool], left: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # GEN-16
+    run(tmp_path, Pattern("x", LAYOUT), "write", **{name: value for name, value in keep.items() if name != "keep"})
+    assert list(tmp_path.iterdir()) == []
+
+    def find(*_: Any) -> None:
+        raise VerificationError("x", "wrong")
+
+    monkeypatch.setattr(module, "verify_written", find)
+    with pytest.raises(VerificationError):
+        run(tmp_path, Pattern("x", LAYOUT), "write", **keep)
+    assert [path.name for path in tmp_path.iterdir()] == left
+
+
+def test_memory_is_what_is_allocated() -> None:
+    work = plan(Pattern("x", Segmented(1 << 30, (1 << 20,), count=1024)), 1)
+    rules = RunRules()
+    assert buffer_bytes(rules, work, 0, "read") == 1 << 30
+    assert buffer_bytes(rules, work, 0, "write") == PERIOD + (1 << 20)  # a ring
+    assert buffer_bytes(RunRules(whole_buffer=True), work, 0, "write") == 1 << 30  # CONS-41
+
+
+@pytest.mark.parametrize("given", [{"intra_barriers": True}, {"manner": Manner(intra_barriers=True)}, {}])
+def test_barriers_inside_are_an_option(given: dict[str, Any], tmp_path: Path) -> None:  # CONS-25
+    assert run(tmp_path, Pattern("x", LAYOUT), "write", **given).facts["intra_barriers"] == bool(given)
