@@ -15,22 +15,59 @@ CASES = Path(__file__).parent / "cases" / "executor"
 
 
 # MODEL-05, MODEL-06, MODEL-09, GEN-04, GEN-06: at an odd number, at more ranks than some layouts have parts for
-# All combinations at 1 to 3 ranks; at 4, 5 and 8 a third each, together all of them again.
+# CONS-64: also where a rank has nothing to move
 @pytest.mark.parametrize(
-    ("ranks", "part", "parts"),
-    [(1, 0, 1), (2, 0, 1), pytest.param(3, 0, 1, marks=pytest.mark.openmpi), (4, 0, 3), (5, 1, 3), (8, 2, 3)],
+    ("ranks", "phases"),
+    [
+        (1, "write,rewrite,read"),
+        (2, "write,rewrite,read"),
+        pytest.param(3, "write,rewrite,read", marks=pytest.mark.openmpi),
+        (4, "rewrite,read"),
+        (5, "rewrite,read"),
+        (8, "rewrite,read"),
+    ],
 )
-def test_every_layout_by_every_call(ranks: int, part: int, parts: int, tmp_path: Path) -> None:
+def test_every_layout_by_every_call(ranks: int, phases: str, tmp_path: Path) -> None:
     if missing_reason():
         pytest.skip(str(missing_reason()))
-    argv = [str(CASES / "all_layouts.py"), str(tmp_path), str(part), str(parts)]
-    result = run_ranks(argv, ranks, timeout=240)
+    result = run_ranks([str(CASES / "all_layouts.py"), str(tmp_path), phases], ranks, timeout=400)
     assert not result.timed_out, result.stderr[-2000:]
     assert result.returncode == 0, result.stderr[-3000:]
     (told,) = result.records
     assert told["bad"] == {}
     assert told["left"] == []
-    assert told["ran"] > 300 // parts
+    assert told["ran"] > 120 * len(phases.split(","))
+
+
+ALONE = {
+    # what fails on the last rank only, and how that rank leaves
+    "aligned": "ParameterError: odd: offset = ",
+    "posix open": "FileAccessError: open of ",
+    "mpi open": "FileAccessError: each/write of ",
+    "timed open": "FileAccessError: timed/write of ",
+    "sync": "FileAccessError: each/write of ",
+    "view": "FileAccessError: each/write of ",
+    "evict": "OSError: [Errno 5]",
+    "verify": "OSError: [Errno 24]",
+    "nothing": "fine",
+}
+
+
+# ERR-05, ERR-13, GPFS-47, GPFS-48, GPFS-49: each rank its own error, the others are told of it, and nobody waits
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_what_fails_on_one_rank_ends_the_pass_on_all(ranks: int, tmp_path: Path) -> None:
+    if missing_reason():
+        pytest.skip(str(missing_reason()))
+    result = run_ranks([str(CASES / "one_sided.py"), str(tmp_path)], ranks, timeout=120)
+    assert not result.timed_out, result.stderr[-2000:]
+    assert result.returncode == 0, result.stderr[-3000:]
+    assert len(result.records) == ranks
+    for record in result.records:
+        assert record["left"] == []
+        for name, own in ALONE.items():
+            other = "fine" if own == "fine" else "RemoteTaskError: "
+            at_fault = record["rank"] == ranks - 1 or (name == "aligned" and record["rank"] > 0)
+            assert record["told"][name].startswith(own if at_fault else other), (name, record)
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -58,8 +95,8 @@ ONE = """
 import os, resource, signal
 import pytest
 from pytest_pario.access.target import Target
-from pytest_pario.model import Open, Pattern
-from pytest_pario.patterns import Segmented, Strided
+from pytest_pario.model import Hints, Open, Pattern
+from pytest_pario.patterns import Segmented, Strided, Tiles
 from pytest_pario.workloads import runner as module
 
 PATTERN = Pattern("plain", Segmented(65536, (16384,) * 4), pointer="explicit")
@@ -108,11 +145,15 @@ def test_x(pario):
 """, "SpaceError: huge needs"),  # GEN-16
     ("memory", """
 def test_x(pario):
-    pario.run(PATTERN, "write", memory_limit=1000)
+    pario.run(PATTERN, "read", memory_limit=1000)
 """, "at most the memory limit 1000 B"),
     ("hint that would kill the library", """
 def test_x(pario):
     pario.run(STRIDED, "write", hints={"cb_buffer_size": "0"})
+""", "HintValueError: hint cb_buffer_size = '0'"),  # ERR-04, GEN-13
+    ("hint of a view that would kill the library", """
+def test_x(pario):
+    pario.run(Pattern("v", Strided(1000), coll=True, hints=Hints({}, {"cb_buffer_size": "0"})), "write")
 """, "HintValueError: hint cb_buffer_size = '0'"),  # ERR-04, GEN-13
     ("phase", """
 def test_x(pario):
@@ -149,8 +190,24 @@ def test_cold(pario):
     assert cache["resident"] is not None and cache["why"]
     assert record.fingerprint["filesystem_type"]
     assert record.fingerprint["ranks"] == record.n
+    assert len(cache["resident_before_round"]) == 3  # CONS-48: a warm-up and two rounds
     over = record.n > len(os.sched_getaffinity(0))
     assert ("oversubscribed" in record.flags) == over  # GEN-19
+
+def test_measured_facts(pario, comm):
+    record = pario.run(PATTERN, "write", rounds=2)
+    facts = record.facts
+    assert facts["acts"] == ["open", "access", "sync", "close"]  # CONS-45: the calls that were made
+    assert facts["timed"] == "open, write, sync, close"  # CONS-07
+    assert len(facts["rates"]["rate_max"]) == len(facts["rates"]["rate_span"]) == 2  # CONS-31, CONS-37, CONS-38
+    assert facts["error_count"] == 0 and facts["direct"] is False  # GEN-14
+    assert set(facts["load"]) >= {"load_average", "other_cpu_share", "steal_share", "polluted"}
+    assert ("polluted" in record.flags) == facts["load"]["polluted"]
+    assert facts["intra_barriers"] == (os.environ["BARRIERS"] == "1")  # CONS-25
+
+def test_more_ranks_than_tiles(pario, comm):  # CONS-64
+    tiles = Pattern("tiles", Tiles(max(1, comm.size - 1), 1, 32, 32), coll=True, open=Open(prefill=0xEE))
+    assert set(pario.run(tiles, "read", rounds=1).samples.moved_bytes) == {max(1, comm.size - 1) * 32 * 32 * 3}
 
 def test_slow_is_no_failure(pario, monkeypatch):  # GEN-15: rates are recorded, not judged
     real = module.run_pass
@@ -166,8 +223,9 @@ def test_slow_is_no_failure(pario, monkeypatch):  # GEN-15: rates are recorded, 
 def test_a_record_says_what_was_done(ranks: int, tmp_path: Path) -> None:
     (tmp_path / "test_x.py").write_text(ONE + GOOD)
     (tmp_path / "scratch").mkdir()
-    job = run_pytest(ranks, "--pario-dir=scratch", "test_x.py", directory=tmp_path)
-    assert job.counts() == {"passed": 3}, job.output
+    barriers = {"BARRIERS": str(int(ranks == 3)), "INTRA_BARRIERS": str(int(ranks == 3))}
+    job = run_pytest(ranks, "--pario-dir=scratch", "test_x.py", directory=tmp_path, environment=barriers)
+    assert job.counts() == {"passed": 5}, job.output
     # GEN-14: one JSON line for each test, with the whole record in it
     (journal,) = (tmp_path / ".pario").glob("*.jsonl")
     (cold,) = [e for e in read_entries(journal) if e["event"] == "end" and e["nodeid"].endswith("test_cold")]
@@ -196,6 +254,18 @@ def test_wrong_calls_are_refused_once_before_anything_runs(option: str, message:
     assert job.status == 4, job.output
     assert job.output.count(message) == 1
     assert "must not run" not in job.output
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_file_of_a_failed_run_may_be_kept(kept: bool, tmp_path: Path) -> None:  # GEN-16
+    flipped = next(body for name, body, _ in WRONG if name == "flipped byte")
+    (tmp_path / "test_x.py").write_text(ONE + flipped + "\n\ndef test_y(pario):\n    pario.run(PATTERN, 'write')\n")
+    (tmp_path / "scratch").mkdir()
+    options = ["--pario-keep-on-error"] if kept else []
+    job = run_pytest(2, "--pario-dir=scratch", *options, "test_x.py", directory=tmp_path)
+    assert job.counts() == {"failed": 1, "passed": 1}, job.output
+    left = [path.name for path in (tmp_path / "scratch").rglob("*") if path.is_file()]
+    assert left == (["plain"] if kept else [])
 
 
 @pytest.mark.parametrize(("option", "status"), [("--pario-require-cold", 1), ("--pario-keep", 0)])

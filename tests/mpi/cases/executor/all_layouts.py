@@ -29,19 +29,20 @@ LAYOUTS = {
     "strided-pad": Strided(4096, per_call=2, ncalls=3, pad=100),
     "strided-1": Strided(1000, ncalls=5),
     "tiles": Tiles(n, 1, 20, 10, 3, 4, 0, 777),
+    "tiles-idle": Tiles(max(1, n - 1), 1, 20, 10, 3, 4, 0, 777),  # CONS-64: the last rank has no tile
     "block3d": Block3D((7, 9, 11), 4),  # some ranks have nothing
     "scattered": Scattered(1024, 64 * n, seed=3, region=32 * 1024),
     "random": RandomSizes(0, 5000, 4, 3, seed=5, start=13, pad=7),
     "sparse": SparseStrided(1200, 24000, 5),
     "same": Same(5000, 2),
+    "large-segmented": Segmented(2 * 400_000, (400_000,) * 2),  # calls longer than rings and sieving buffers
+    "large-strided": Strided(300 * 1024 + 8, per_call=2, ncalls=2),
 }
 WAYS = list(product((False, True), ("explicit", "individual", "shared"), ("shared", "each"), ("mpiio", "posix"), (0, 24)))
-# part k of m of all combinations, for numbers of ranks at which all of them would take long
-part, parts = (int(word) for word in sys.argv[2:4]) if len(sys.argv) > 2 else (0, 1)
+# a rewrite and a read begin with a write that is verified, too
+PHASES = sys.argv[2].split(",") if len(sys.argv) > 2 else ["write", "rewrite", "read"]
 results = {}
-for number, ((name, layout), (coll, pointer, files, api, gap)) in enumerate(product(LAYOUTS.items(), WAYS)):
-    if number % parts != part:
-        continue
+for (name, layout), (coll, pointer, files, api, gap) in product(LAYOUTS.items(), WAYS):
     label = f"{name}-{pointer}-{files}-{api}-{'coll' if coll else 'ind'}-gap{gap}"
     memory = Memory(4, gap) if gap else Memory()
     try:
@@ -51,9 +52,9 @@ for number, ((name, layout), (coll, pointer, files, api, gap)) in enumerate(prod
         pattern.placed(n)
     except (ParameterError, ProcessCountError):
         continue  # a combination that the model refuses
-    if gap and (api == "posix" or name == "random"):
-        continue  # POSIX moves contiguous memory; random sizes are no multiples of a piece
-    for phase in pattern.access:
+    if gap and name in ("random", "large-segmented", "large-strided"):
+        continue  # random sizes are no multiples of a piece
+    for phase in PHASES:
         rules = RunRules(rounds=1, warmup_rounds=0, seed=7, cross=True)
         try:
             Runner(comm, directory, "ext4", rules).run(pattern, phase)
