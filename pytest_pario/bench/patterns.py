@@ -35,7 +35,8 @@ from pytest_pario.patterns import (
 from pytest_pario.patterns.check import file_size
 from pytest_pario.patterns.expected import expect
 from pytest_pario.patterns.pieces import Bytes
-from pytest_pario.patterns.stamp import Content, count_differences, fill, fill_pieces, make_tile
+from pytest_pario.patterns.stamp import Content
+from pytest_pario.patterns.stream import make_stream
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a file of a random name in memory, removed at once
 MILLION = 1_000_000
@@ -72,19 +73,19 @@ def say(name: str, value: float, unit: str) -> None:
 
 def measure_stamps() -> None:
     """Generating and checking, contiguous and in pieces; 1 GB/s is what must not be missed."""
-    tile = make_tile(1, 0, 0)
+    stream = make_stream(1, 0, 0)
     out = np.ones(64 << 20, dtype=np.uint8)
     for source in (0, 13):
         gb = out.size / 1e9
-        say(f"stamp: fill 64 MiB, source {source}", gb / best(lambda s=source: fill(out, s, tile)), "GB/s")  # type: ignore[misc]
-        say("stamp: check", gb / best(lambda s=source: count_differences(out, s, tile)), "GB/s")  # type: ignore[misc]
+        say(f"stamp: fill 64 MiB, source {source}", gb / best(lambda s=source: stream.fill(out, s)), "GB/s")  # type: ignore[misc]
+        say("stamp: check", gb / best(lambda s=source: stream.count_differences(out, s)), "GB/s")  # type: ignore[misc]
     for length in (8, 32, 128, 1032, 32776, 1 << 20):
         count = (16 << 20) // length
         at, lengths = np.arange(count) * length, np.full(count, length)
         sources = at * 64 % 260_000
-        seconds = best(lambda a=at, n=lengths, s=sources: fill_pieces(out, a, n, s, tile))  # type: ignore[misc]
+        seconds = best(lambda a=at, n=lengths, s=sources: stream.fill_pieces(out, a, n, s))  # type: ignore[misc]
         say(f"stamp: fill 16 MiB in pieces of {length} B", count * length / 1e9 / seconds, "GB/s")
-    say("stamp: new tile", best(lambda: make_tile.__wrapped__(1, 2, 3)) * 1e3, "ms")
+    say("stamp: new stream", best(lambda: make_stream.__wrapped__(1, 2, 3)) * 1e3, "ms")
 
 
 def measure_layouts() -> None:

@@ -7,7 +7,7 @@ from pytest_pario.patterns.files import Files
 from pytest_pario.patterns.memory import count_touched, memory_type
 from pytest_pario.patterns.multipartition import Multipartition
 from pytest_pario.patterns.partitions import beff_partitions, client_sweep
-from pytest_pario.patterns.payload import Payload, make_ring, make_room, ring_payload, whole_payload
+from pytest_pario.patterns.payload import Payload, make_room, ring_payload, whole_payload
 from pytest_pario.patterns.planning import chain, period, plan, views
 from pytest_pario.patterns.protocol import Layout
 from pytest_pario.patterns.random_sizes import RandomSizes
@@ -51,7 +51,6 @@ __all__ = [
     "content_of",
     "count_touched",
     "find",
-    "make_ring",
     "make_room",
     "memory_type",
     "merge",

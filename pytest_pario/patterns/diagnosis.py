@@ -11,7 +11,9 @@ import numpy as np
 from pytest_pario.model import Damage, Extents, Plan
 from pytest_pario.patterns.expected import Expected
 from pytest_pario.patterns.pieces import Bytes
-from pytest_pario.patterns.stamp import PERIOD, Content, cut, make_tile
+from pytest_pario.patterns.search import find
+from pytest_pario.patterns.stamp import Content, cut
+from pytest_pario.patterns.stream import ANY_WRITER, LENGTH, Stream, make_stream
 
 WINDOW = 4096
 """Bytes that are looked at."""
@@ -107,16 +109,15 @@ def _few(wanted: Bytes, found: Bytes, size: int) -> str | None:
 
 def _older(expected: Expected, number: int, offset: int, found: Bytes) -> str | None:
     content, rank = expected.content, int(expected.ranks[number])
-    begin = int(expected.sources[number] + offset - expected.offsets[number]) % PERIOD
+    begin = int(expected.sources[number] + offset - expected.offsets[number])
     for generation in _generations(content):
-        tile = _tile(content, expected.writer(rank), generation)
-        if np.array_equal(found, tile[begin : begin + found.size]):
+        if not _stream(content, expected.writer(rank), generation).count_differences(found, begin):
             return f"generation {generation} in place of {content.generation}: the later write did not arrive"
     return None
 
 
 def _displaced(
-    expected: Expected, plans: Sequence[Plan], number: int | None, offset: int, needles: list[tuple[int, bytes]]
+    expected: Expected, plans: Sequence[Plan], number: int | None, offset: int, needles: list[tuple[int, Bytes]]
 ) -> str | None:
     """Find the bytes in the streams of all writers, and the offset for which they were meant."""
     own = None if number is None else int(expected.ranks[number])
@@ -124,19 +125,19 @@ def _displaced(
     generations = (content.generation, *range(content.generation - 1, -1, -1)[:1])
     for (skip, needle), generation in product(needles, generations):
         for rank in _suspects(own, plans[0].n):
-            place = _tile(content, expected.writer(rank), generation).tobytes().find(needle)
-            meant = _meant_for(plans, content, rank, place % PERIOD, offset + skip) if place >= 0 else None
+            place = find(_stream(content, expected.writer(rank), generation), needle)
+            meant = None if place is None else _meant_for(plans, content, rank, place, offset + skip)
             if meant is not None:
                 return _describe(plans, rank, own, meant - skip, offset) + f", generation {generation}"
     return None
 
 
-def _needles(wanted: Bytes, found: Bytes) -> Iterator[tuple[int, bytes]]:
+def _needles(wanted: Bytes, found: Bytes) -> Iterator[tuple[int, Bytes]]:
     """Some short cuts of the wrong bytes; the first of them may be of other origin than the rest."""
     for skip in (0, 1, SHORTEST, NEEDLE, found.size // 2):
         differs = found[skip : skip + NEEDLE] != wanted[skip : skip + NEEDLE]
         if differs.size >= SHORTEST and differs.mean() > 0.75:
-            yield skip, found[skip : skip + NEEDLE].tobytes()
+            yield skip, found[skip : skip + NEEDLE]
 
 
 def _describe(plans: Sequence[Plan], rank: int, own: int | None, meant: int, offset: int) -> str:
@@ -157,15 +158,15 @@ def _counterpart(plan: Plan, own: int, offset: int, other: int) -> int | None:
 
 
 def _meant_for(plans: Sequence[Plan], content: Content, rank: int, place: int, offset: int) -> int | None:
-    """The offset nearest to `offset` at which the rank should have put byte `place` of its tile."""
+    """The offset nearest to `offset` at which the rank should have put byte `place` of its stream."""
     best: int | None = None
     for plan in plans:
         cuts = cut(plan.ranks[rank], content, plan.pattern.mem)
-        skip = (place - cuts.sources) % PERIOD
+        skip = (place - cuts.sources) % LENGTH
         fits = skip < cuts.lengths
-        first, room = (cuts.offsets + skip)[fits], (cuts.lengths - skip - 1)[fits] // PERIOD
-        # in cuts longer than a period the byte occurs once in each
-        nearest = first + np.clip((offset - first + PERIOD // 2) // PERIOD, 0, room) * PERIOD
+        first, room = (cuts.offsets + skip)[fits], (cuts.lengths - skip - 1)[fits] // LENGTH
+        # in cuts longer than the stream the byte occurs once in each
+        nearest = first + np.clip((offset - first + LENGTH // 2) // LENGTH, 0, room) * LENGTH
         if nearest.size:
             candidate = int(nearest[np.argmin(np.abs(nearest - offset))])
             best = candidate if best is None or abs(candidate - offset) < abs(best - offset) else best
@@ -184,5 +185,5 @@ def _suspects(own: int | None, n: int) -> list[int]:
     return sorted(range(n), key=lambda rank: abs(rank - centre))[:MOST_WRITERS]
 
 
-def _tile(content: Content, writer: int, generation: int) -> Bytes:
-    return make_tile(content.seed, -1 if content.any_writer else writer, generation)
+def _stream(content: Content, writer: int, generation: int) -> Stream:
+    return make_stream(content.seed, ANY_WRITER if content.any_writer else writer, generation)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_pario.model import Int64, Plan
 from pytest_pario.patterns.pieces import Bytes
-from pytest_pario.patterns.stamp import Content, cut, fill_pieces
+from pytest_pario.patterns.stamp import Content, cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +39,8 @@ class Expected:
             ranks = np.zeros_like(ranks)
         for rank in np.unique(ranks).tolist():
             mine = np.flatnonzero((ranks == rank) & (lengths > 0))
-            tile = self.content.tile(self.writer(rank))
-            fill_pieces(out, begins[mine] - start, lengths[mine], sources[mine], tile)
+            stream = self.content.stream(self.writer(rank))
+            stream.fill_pieces(out, begins[mine] - start, lengths[mine], sources[mine])
 
     def writer(self, rank: int) -> int:
         """By whom the bytes of a rank are stamped."""

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_pario.errors import ParameterError
 from pytest_pario.model import Extents, Int64, Memory
 from pytest_pario.patterns.memory import spans
 from pytest_pario.patterns.pieces import Bytes
-from pytest_pario.patterns.stamp import LINE, PERIOD, Content, cut, fill, fill_pieces, ring_positions
+from pytest_pario.patterns.stamp import LINE, PERIOD, Content, cut, ring_positions
 
 PAGE = 4096
 
@@ -32,18 +31,19 @@ class Payload:
 
 
 def ring_payload(content: Content, writer: int, table: Extents, memory: Memory = Memory()) -> Payload:  # noqa: B008
-    """The data of all calls from a ring of one period and the longest call: small, and bytes are used again."""
-    sizes = spans(memory, table.call_bytes)
-    return Payload(make_ring(content, writer, int(sizes.max(initial=0))), ring_positions(table), sizes)
+    """The data of all calls from a ring that is no longer than one period and the longest call (GEN-03).
 
-
-def make_ring(content: Content, writer: int, longest: int) -> Bytes:
-    """A ring from which calls of up to `longest` bytes of memory take their data at `ring_positions`."""
+    It holds what lies between the first and the last byte that calls take from it. Where the file is longer than a
+    period bytes are used again. Content by offset does not lie in one piece of a ring: it is laid out whole.
+    """
     if content.by != "call":
-        raise ParameterError("by", content.by, "call: only then does a call's data lie in one piece of a ring")
-    ring = allocate(PERIOD + longest)
-    fill(ring, 0, content.tile(writer))
-    return ring
+        return whole_payload(content, writer, table, memory)
+    sizes, positions = spans(memory, table.call_bytes), ring_positions(table, memory)
+    used = sizes > 0
+    begin = int(positions.min(initial=PERIOD, where=used)) // PAGE * PAGE
+    ring = allocate(max(0, int((positions + sizes).max(initial=0, where=used)) - begin))
+    content.stream(writer).fill(ring, begin)
+    return Payload(ring, np.where(used, positions - begin, 0), sizes)
 
 
 def whole_payload(
@@ -56,7 +56,8 @@ def whole_payload(
     """The data of all calls side by side, so that no byte of the buffer is used twice (CONS-41)."""
     room = make_room(table, memory, line)
     cuts = cut(table, content, memory)
-    fill_pieces(room.data, room.positions[cuts.calls] + cuts.places, cuts.lengths, cuts.sources, content.tile(writer))
+    at = room.positions[cuts.calls] + cuts.places
+    content.stream(writer).fill_pieces(room.data, at, cuts.lengths, cuts.sources)
     return room
 
 

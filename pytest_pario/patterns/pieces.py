@@ -33,7 +33,7 @@ def split(begins: Int64, lengths: Int64, unit: int) -> tuple[Int64, Int64, Int64
 
 def copy_pieces(out: Bytes, at: Int64, lengths: Int64, source: Bytes, begins: Int64) -> None:
     """Copy `lengths[i]` bytes from `source[begins[i]]` on to `out[at[i]]` on, for all i; shape (pieces,) each."""
-    for length, which in _equal_lengths(lengths):
+    for length, which in equal_lengths(lengths):
         places, origins = at[which], begins[which]
         if length >= LONG or places.size <= FEW:
             for place, origin in zip(places.tolist(), origins.tolist(), strict=True):
@@ -41,12 +41,12 @@ def copy_pieces(out: Bytes, at: Int64, lengths: Int64, source: Bytes, begins: In
             continue
         # pieces of one length are rows of a matrix
         step = max(1, AT_ONCE // length)
-        targets, rows = _windows(out, length), _windows(source, length)
+        targets, rows = windows(out, length), windows(source, length)
         for first in range(0, places.size, step):
             targets[places[first : first + step]] = rows[origins[first : first + step]]
 
 
-def _equal_lengths(lengths: Int64) -> Iterator[tuple[int, Int64 | slice]]:
+def equal_lengths(lengths: Int64) -> Iterator[tuple[int, Int64 | slice]]:
     """Each length and its pieces; there are fewer lengths than pieces, or the pieces are long."""
     if not lengths.size:
         return
@@ -59,6 +59,6 @@ def _equal_lengths(lengths: Int64) -> Iterator[tuple[int, Int64 | slice]]:
         yield int(lengths[part[0]]), part
 
 
-def _windows(data: Bytes, length: int) -> Bytes:
+def windows(data: Bytes, length: int) -> Bytes:
     """All windows of `length` bytes, shape (size - length + 1, length), without a copy."""
     return as_strided(data, (data.size - length + 1, length), (1, 1), writeable=data.flags.writeable)

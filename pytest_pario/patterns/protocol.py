@@ -26,6 +26,11 @@ class Layout(ABC):
         return False
 
     @property
+    def mixing(self) -> bool:
+        """Whether a call of a rank may begin between the first and the last byte of another call of it."""
+        return False
+
+    @property
     def ordered(self) -> bool:
         """Whether the calls of all ranks, in rank order, follow each other without gaps (shared pointer)."""
         return False

@@ -12,7 +12,7 @@ from pytest_pario.patterns.diagnosis import Finding, diagnose
 from pytest_pario.patterns.expected import expect
 from pytest_pario.patterns.payload import Payload
 from pytest_pario.patterns.pieces import split
-from pytest_pario.patterns.stamp import Content, Cuts, cut, fill_pieces
+from pytest_pario.patterns.stamp import Content, Cuts, cut
 
 PORTION = 4 << 20
 """Bytes compared at once."""
@@ -27,13 +27,13 @@ def verify_reads(
     """
     cuts = _bounded(cut(plan.ranks[rank], content, plan.pattern.mem))
     at = room.positions[cuts.calls] + cuts.places
-    tile = content.tile(rank if writer is None else writer)
+    stream = content.stream(rank if writer is None else writer)
     bad_bytes, first_bad = 0, None
     for part in _portions(cuts.lengths):
         low, high = int(at[part].min()), int((at + cuts.lengths)[part].max())
         found = room.data[low:high]
         wanted = found.copy()
-        fill_pieces(wanted, at[part] - low, cuts.lengths[part], cuts.sources[part], tile)
+        stream.fill_pieces(wanted, at[part] - low, cuts.lengths[part], cuts.sources[part])
         differs = found != wanted
         bad_bytes += int(np.count_nonzero(differs))
         if bad_bytes and first_bad is None:

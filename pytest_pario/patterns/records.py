@@ -11,7 +11,7 @@ import numpy as np
 from pytest_pario.errors import ParameterError
 from pytest_pario.model import Damage, Plan
 from pytest_pario.patterns.pieces import Bytes
-from pytest_pario.patterns.stamp import Content, cut, fill
+from pytest_pario.patterns.stamp import Content, cut
 
 HEAD = 16
 """Bytes by which a record is recognised."""
@@ -41,7 +41,7 @@ def verify_records(path: str | Path, plan: Plan, content: Content) -> Damage | N
             unknown.append(offset)
         else:
             record = candidates.pop(0)
-            fill(wanted, record.source, content.tile(record.rank))
+            content.stream(record.rank).fill(wanted, record.source)
             torn = torn or _compare(str(path), offset, found, record, wanted)
     missing = _missing(awaited)
     if unknown and (torn is None or unknown[0] < torn.offset):
@@ -72,10 +72,10 @@ def _awaited(plan: Plan, content: Content, size: int) -> dict[bytes, list[Record
     awaited = defaultdict(list)
     head = np.empty(min(HEAD, size), dtype=np.uint8)
     for rank, table in enumerate(plan.ranks):
-        cuts, tile = cut(table, content), content.tile(rank)
+        cuts, stream = cut(table, content), content.stream(rank)
         firsts = np.unique(cuts.calls, return_index=True)[1]
         for call, source in enumerate(cuts.sources[firsts].tolist()):
-            fill(head, source, tile)
+            stream.fill(head, source)
             awaited[head.tobytes()].append(Record(rank, call, source))
     return awaited
 

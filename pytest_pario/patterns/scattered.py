@@ -56,6 +56,11 @@ class Scattered(Layout):
         """Bytes of one extent."""
         return self.sub[1] if self.sub else self.block
 
+    @property
+    def mixing(self) -> bool:
+        """Whether calls have several blocks each, in the order dealt."""
+        return self.per_call > 1
+
     def check(self, n: int) -> None:
         """Refuse a deal that does not come out even (GPFS-17)."""
         nearest = max(1, round(self.dealt / n)) * n

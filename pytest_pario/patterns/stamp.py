@@ -1,40 +1,39 @@
 """Payload stamps: every byte a pure function of place, writer, generation and seed, and never 0 (GEN-02, GEN-03).
 
-Each (seed, writer, generation) has an endless stream of bytes, the repetition of one pseudo-random tile. A file holds
-cuts of these streams, and where a cut begins follows from the file offset alone:
+Each (seed, writer, generation) has a stream of pseudo-random bytes. A file holds cuts of these streams, and where a cut
+begins follows from the file offset alone:
 
 - by offset: the byte at file offset x is byte x of the stream. Ranks that write the same byte agree on it.
-- by call: the byte at data position d of a call whose first byte lies at file offset o is byte 64 * o + d of the
-  stream. A rank can then take every call's data from one ring that was filled before the clock started, at a
-  position that is always aligned to a cache line: elsewhere writes of 64 KiB and more to tmpfs ran a quarter slower.
+- by call: a call takes one piece of the stream, from that of its first byte's offset on, so that a ring which was
+  filled before the clock started holds it. The piece begins on a cache line: elsewhere writes of 64 KiB and more to
+  tmpfs ran a quarter slower. A ring is finite: offsets count modulo PERIOD.
 
-The tile has 64 * 4073 bytes. 4073 is prime: a call displaced by any distance but a multiple of 4073 bytes holds other
-bytes, and no usual block size, stripe or stride is such a multiple. Of the primes from 3500 to 4096 it is the largest
-for which pieces of neighbouring calls of the usual sizes never fall on the same bytes. A ring of this size stays in a
-second-level cache: from one of 4 MiB, writes of 1 KiB ran 9 % slower on tmpfs and 3 % on ext4 than from a fixed buffer.
+What is not noticed: by offset nothing that a file of less than 4 GB can show, and in a longer one, of what is moved by
+whole sectors, a move by a multiple of 2 TB. By call, bytes of one rank that are moved by a multiple of PERIOD, and at
+the seams of calls whose offsets are no multiples of 64 pieces of less than 64 bytes. PERIOD is 64 times a prime: a
+multiple of it that is one of 512, too, is one of 8 * PERIOD = 434 MB; pages of 4 KiB coincide at multiples of 3.5 GB,
+stripes of 64 KiB at multiples of 56 GB. And the period is far from powers of two and their small multiples: what lies
+8 * PERIOD away in a strided file is mostly another rank's, and no other stream has the same bytes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.model import Extents, Int64, Memory, Plan
-from pytest_pario.patterns.mixing import GOLDEN, mix, mix_words
-from pytest_pario.patterns.pieces import Bytes, copy_pieces, split
+from pytest_pario.patterns.memory import spans
+from pytest_pario.patterns.pieces import split
 from pytest_pario.patterns.protocol import Layout
+from pytest_pario.patterns.stream import ANY_WRITER, Stream, make_stream
 
 LINE = 64
-SLOTS = 4073
+SLOTS = 848_321
 PERIOD = LINE * SLOTS
-"""Bytes after which a stream repeats."""
-
-ANY_WRITER = -1
-"""The writer of bytes that several ranks may write."""
+"""Bytes of a ring, the longest call aside."""
 
 
 @dataclass(frozen=True)
@@ -54,68 +53,26 @@ class Content:
         if self.any_writer and self.by != "offset":
             raise ParameterError("by", self.by, "offset where several ranks write the same byte")
 
-    def tile(self, writer: int) -> Bytes:
-        """The tile of a writer, twice over; shape (2 * PERIOD,), read-only."""
-        return make_tile(self.seed, ANY_WRITER if self.any_writer else writer, self.generation)
+    def stream(self, writer: int) -> Stream:
+        """The stream of a writer."""
+        return make_stream(self.seed, ANY_WRITER if self.any_writer else writer, self.generation)
 
 
 def content_of(plan: Plan, seed: int, generation: int = 0) -> Content:
-    """By call, or by offset and for any writer where the layout lets ranks write the same byte."""
+    """By call; by offset where calls of a rank mix, and for any writer where ranks may write the same byte."""
     layout = plan.pattern.placed(plan.n)
-    if isinstance(layout, Layout) and layout.overlapping:
-        return Content(seed, generation, "offset", any_writer=True)
-    return Content(seed, generation)
+    if not isinstance(layout, Layout) or not (layout.overlapping or layout.mixing):
+        return Content(seed, generation)
+    return Content(seed, generation, "offset", any_writer=layout.overlapping)
 
 
-@lru_cache(maxsize=128)
-def make_tile(seed: int, writer: int, generation: int) -> Bytes:
-    """The tile of (seed, writer, generation), twice over so that a cut may begin anywhere in it."""
-    # mixing is one to one: distinct (writer, generation) give distinct keys, and these distinct words everywhere
-    key = mix(seed) ^ mix((writer + 1) << 32 | generation)
-    words = np.arange(PERIOD // 8, dtype=np.uint64) * np.uint64(GOLDEN) + np.uint64(key)
-    tile = mix_words(words).astype("<u8").view(np.uint8)
-    # 0 becomes 1, so that a hole cannot pass for data
-    np.maximum(tile, 1, out=tile)
-    twice = np.concatenate((tile, tile))
-    twice.flags.writeable = False
-    return twice
-
-
-def fill(out: Bytes, source: int, tile: Bytes) -> None:
-    """Write bytes `source`, `source` + 1, … of the stream into `out`."""
-    begin = source % PERIOD
-    for done in range(0, out.size, PERIOD):
-        part = out[done : done + PERIOD]
-        part[:] = tile[begin : begin + part.size]
-
-
-def fill_pieces(out: Bytes, at: Int64, lengths: Int64, sources: Int64, tile: Bytes) -> None:
-    """Write `lengths[i]` bytes of the stream from `sources[i]` on into `out` at `at[i]`, for all i; shape (pieces,)."""
-    if lengths.size and lengths.max() > PERIOD:
-        owner, begins, lengths = split(np.zeros_like(lengths), lengths, PERIOD)
-        at, sources = at[owner] + begins, sources[owner] + begins
-    copy_pieces(out, at, lengths, tile, sources % PERIOD)
-
-
-def count_differences(data: Bytes, source: int, tile: Bytes) -> int:
-    """How many bytes of `data` differ from bytes `source`, `source` + 1, … of the stream."""
-    begin, bad = source % PERIOD, 0
-    differs = np.empty(min(data.size, _AT_ONCE), dtype=bool)
-    for done in range(0, data.size, _AT_ONCE):
-        part = data[done : done + _AT_ONCE]
-        at = (begin + done) % PERIOD
-        np.not_equal(part, tile[at : at + part.size], out=differs[: part.size])
-        bad += int(np.count_nonzero(differs[: part.size]))
-    return bad
-
-
-_AT_ONCE = 1 << 17
-
-
-def ring_positions(table: Extents) -> Int64:
+def ring_positions(table: Extents, memory: Memory = Memory()) -> Int64:  # noqa: B008
     """Where the data of each call begin in a ring, shape (calls,)."""
-    # position = 64 * (o mod 4073), o the offset of the call's first byte
-    return table.first_offsets % SLOTS * LINE
+    # gaps in memory take up room in the ring, too
+    starts, sizes = spans(memory, table.first_offsets), spans(memory, table.call_bytes)
+    # several calls shorter than a line would begin on the same one
+    lines = np.where(sizes < LINE, starts, starts // LINE)
+    return lines % SLOTS * LINE
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,5 +102,5 @@ def cut(table: Extents, content: Content, memory: Memory = Memory()) -> Cuts:  #
         offsets, calls = offsets[owner] + low - within[owner], calls[owner]
         # data position d lies d // piece gaps further on in memory
         places = low + low // memory.piece * memory.gap
-    sources = offsets if content.by == "offset" else ring_positions(table)[calls] + places
+    sources = offsets if content.by == "offset" else ring_positions(table, memory)[calls] + places
     return Cuts(offsets, lengths, sources, calls, places)

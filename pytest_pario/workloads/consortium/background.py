@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pytest_pario.errors import ShortTransferError, VerificationError
-from pytest_pario.patterns.stamp import count_differences, fill, make_tile
+from pytest_pario.patterns.stream import make_stream
 from pytest_pario.units import GiB, MiB
 
 if TYPE_CHECKING:
@@ -86,14 +86,14 @@ class _Scribble:
 
     def step(self) -> int:
         """Move one piece; the bytes moved."""
-        tile = make_tile(0, self._writer, self._generation % 2)
+        stream = make_stream(0, self._writer, self._generation % 2)
         if self._reading:
             moved = os.preadv(self._handle, [self._buffer.data], self._offset)
-            bad = count_differences(self._buffer[:moved], self._offset, tile)
+            bad = stream.count_differences(self._buffer[:moved], self._offset)
             if bad:
                 raise VerificationError("background", f"{self._path}: {bad} wrong bytes from offset {self._offset} on")
         else:
-            fill(self._buffer, self._offset, tile)
+            stream.fill(self._buffer, self._offset)
             moved = os.pwrite(self._handle, self._buffer.data, self._offset)
         if moved != PIECE:
             raise ShortTransferError("read" if self._reading else "write", self._offset, PIECE, moved)

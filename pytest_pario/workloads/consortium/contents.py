@@ -1,7 +1,7 @@
 """What each small file holds: a cut of its writer's stream, at a place of its own, so that no two are alike (GEN-02).
 
-A tile for every file would cost more than the file. So files of one client share tiles: file i begins at cache line
-i mod 4073 of tile i div 4073. Data up to one period long need no memory of their own, and are aligned (GEN-03).
+A stream for every file would cost more than the file. So some files of one client, 4 MiB of them, share a stream: they
+are cuts of it side by side, each from a cache line on, which are made once and need no memory of their own (GEN-03).
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from pytest_pario.model import Damage
 from pytest_pario.patterns import Files
 from pytest_pario.patterns.payload import allocate
 from pytest_pario.patterns.pieces import Bytes
-from pytest_pario.patterns.stamp import LINE, PERIOD, SLOTS, fill, make_tile
+from pytest_pario.patterns.stamp import LINE
+from pytest_pario.patterns.stream import make_stream
 
+SHARED = 4 << 20
+"""Bytes of the files that share a stream."""
 MOST_COMPARED = 100_000
 """Files with whose content damaged bytes are compared, to say whose they are."""
 
@@ -31,13 +34,12 @@ class Contents:
 
     def of(self, rank: int, index: int) -> Bytes:
         """The bytes of file `index` of a client; shape (size,), not to be changed."""
-        size, begin = self.layout.size, index % SLOTS * LINE
-        tile = _aligned(self.seed, rank * -(-self.layout.count // SLOTS) + index // SLOTS)
-        if size <= PERIOD:
-            return tile[begin : begin + size]
-        data = allocate(size)
-        fill(data, begin, tile)
-        return data
+        size, room = self.layout.size, -(-max(self.layout.size, 1) // LINE) * LINE
+        each = min(max(1, SHARED // room), self.layout.count)
+        writer = rank * -(-self.layout.count // each) + index // each
+        make = _make_shared if room <= SHARED else _make_shared.__wrapped__
+        begin = index % each * room
+        return make(self.seed, writer, each * room)[begin : begin + size]
 
     def compare(self, path: str, rank: int, index: int, found: Bytes) -> Damage | None:
         """What is wrong with the bytes found in a file, or None if they are right in value and number."""
@@ -70,10 +72,9 @@ class Contents:
         return "these are the bytes of no file of this test"
 
 
-@lru_cache(maxsize=64)
-def _aligned(seed: int, writer: int) -> Bytes:
-    tile = make_tile(seed, writer, 0)
-    copy = allocate(tile.size)
-    copy[:] = tile
-    copy.flags.writeable = False
-    return copy
+@lru_cache(maxsize=16)
+def _make_shared(seed: int, writer: int, size: int) -> Bytes:
+    data = allocate(size)
+    make_stream(seed, writer, 0).fill(data, 0)
+    data.flags.writeable = False
+    return data

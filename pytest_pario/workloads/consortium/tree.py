@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_pario.errors import ParameterError, VerificationError
-from pytest_pario.patterns.stamp import fill, make_tile
+from pytest_pario.patterns.stream import make_stream
 from pytest_pario.units import GiB, MiB
 from pytest_pario.workloads.consortium.names import list_files
 
@@ -66,17 +66,17 @@ class Tree:
 
     def content(self, index: int) -> bytes:
         """The bytes of one file of the tree."""
-        # one tile for all: where a file begins in it tells files apart, and is cheaper than a tile for each
-        return self._cut(index * 7919, self.size)
+        # one stream for all, the large file behind the others: where a file begins in it tells files apart
+        return self._cut(index * self.size, self.size)
 
     def large_pieces(self, piece: int = MiB) -> Iterator[bytes]:
         """The bytes of the large file, in pieces."""
         for begin in range(0, self.large_size, piece):
-            yield self._cut(begin, min(piece, self.large_size - begin))
+            yield self._cut(self.files * self.size + begin, min(piece, self.large_size - begin))
 
     def _cut(self, begin: int, size: int) -> bytes:
         out = np.empty(size, dtype=np.uint8)
-        fill(out, begin, make_tile(self.seed, WRITER, 0))
+        make_stream(self.seed, WRITER, 0).fill(out, begin)
         return out.tobytes()
 
     def marks(self) -> dict[str, Mark]:
