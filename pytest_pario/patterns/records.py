@@ -68,7 +68,7 @@ def _record_size(plan: Plan) -> int:
 
 
 def _awaited(plan: Plan, content: Content, size: int) -> dict[bytes, list[Record]]:
-    """All records by their first bytes; streams repeat, so that several may begin alike."""
+    """All records by their first bytes; in a long file several may begin alike."""
     awaited = defaultdict(list)
     head = np.empty(min(HEAD, size), dtype=np.uint8)
     for rank, table in enumerate(plan.ranks):

@@ -8,12 +8,16 @@ begins follows from the file offset alone:
   filled before the clock started holds it. The piece begins on a cache line: elsewhere writes of 64 KiB and more to
   tmpfs ran a quarter slower. A ring is finite: offsets count modulo PERIOD.
 
-What is not noticed: by offset nothing that a file of less than 4 GB can show, and in a longer one, of what is moved by
-whole sectors, a move by a multiple of 2 TB. By call, bytes of one rank that are moved by a multiple of PERIOD, and at
-the seams of calls whose offsets are no multiples of 64 pieces of less than 64 bytes. PERIOD is 64 times a prime: a
-multiple of it that is one of 512, too, is one of 8 * PERIOD = 434 MB; pages of 4 KiB coincide at multiples of 3.5 GB,
-stripes of 64 KiB at multiples of 56 GB. And the period is far from powers of two and their small multiples: what lies
-8 * PERIOD away in a strided file is mostly another rank's, and no other stream has the same bytes.
+No two sectors of a file are alike as long as it is shorter than PERIOD. What is not noticed in a longer one:
+
+- by offset: data moved by a multiple of the stream's length; of whole sectors that is a multiple of 2.2 TB.
+- by call: data of one rank moved by a multiple of PERIOD. It is 64 times a prime, so that whole sectors coincide at
+  multiples of 8 * PERIOD = 434 MB only, pages of 4 KiB at multiples of 3.5 GB, stripes of 64 KiB of 56 GB. It is also
+  far from powers of two and their small multiples: what lies there in a strided file is mostly another rank's.
+- by call, where a call has several pieces whose length is no multiple of a sector: calls that come to lie on each other
+  in the ring have a sector in some hundred in common, at distances that nothing else has.
+
+Pieces of less than 64 bytes at the seam of two calls, one of which does not begin on a multiple of 64, may be alike.
 """
 
 from __future__ import annotations

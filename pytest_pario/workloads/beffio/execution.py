@@ -172,7 +172,8 @@ class PartitionRun:
         if step.access != "read":
             # other bytes with each rewrite, pattern by pattern: one that was left out still holds its old ones
             self._generation[row.number] = self._generation.get(row.number, -1) + 1 if step.access == "rewrite" else 0
-        content = Content(self.around.seed, self._generation[row.number])
+        # and streams of its own for each pattern: ring positions of different patterns of one file may coincide
+        content = Content(self.around.seed * 64 + row.number, self._generation[row.number])
 
         def ring(table: Extents) -> Payload:
             return ring_payload(content, rank, table, target.pattern.mem)

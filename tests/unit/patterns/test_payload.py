@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_pario.errors import ParameterError
-from pytest_pario.model import Memory, Pattern
+from pytest_pario.model import Extents, Memory, Pattern
 from pytest_pario.patterns import (
     Content,
+    Scattered,
+    Segmented,
     Strided,
     content_of,
     count_touched,
-    make_ring,
     make_room,
     memory_type,
     plan,
@@ -20,7 +21,8 @@ from pytest_pario.patterns import (
     whole_payload,
 )
 from pytest_pario.patterns.recipe import Contiguous, Vector
-from pytest_pario.patterns.stamp import LINE, PERIOD, make_tile
+from pytest_pario.patterns.stamp import LINE, PERIOD
+from pytest_pario.patterns.stream import make_stream
 from tests.unit.patterns.layout_cases import Case, cases
 
 
@@ -47,15 +49,17 @@ def test_content_by_offset_is_a_function_of_the_offset(case: Case) -> None:
     # GEN-02
     made = plan(case.pattern(), case.n)
     content = Content(4, 0, "offset", any_writer=True)
-    tile = make_tile(4, -1, 0)
+    stream = make_stream(4, -1, 0)
     for rank in range(case.n):
         table = made.ranks[rank]
         payload = whole_payload(content, rank, table)
         for call in range(table.call_count):
-            extents = range(*table.bounds[call : call + 2].tolist())
-            offsets = [np.arange(table.offsets[e], table.offsets[e] + table.lengths[e]) for e in extents]
-            wanted = tile[np.concatenate([np.empty(0, np.int64), *offsets]) % PERIOD]
-            assert np.array_equal(payload.call(call), wanted)
+            found, done = payload.call(call), 0
+            for extent in range(*table.bounds[call : call + 2].tolist()):
+                offset, length = int(table.offsets[extent]), int(table.lengths[extent])
+                assert stream.count_differences(found[done : done + length], offset) == 0
+                done += length
+            assert done == found.size
 
 
 def test_calls_are_aligned_wherever_they_begin_in_the_file() -> None:
@@ -65,12 +69,26 @@ def test_calls_are_aligned_wherever_they_begin_in_the_file() -> None:
         assert not (payload.positions % LINE).any()
 
 
-def test_a_ring_is_one_period_and_the_longest_call() -> None:
+def test_a_ring_is_no_longer_than_a_period_and_the_longest_call() -> None:
     # GEN-03
-    table = Strided(1000, ncalls=5000).calls(0, 2)
+    table = Strided(1000, ncalls=60_000).calls(0, 2)
     payload = ring_payload(Content(0), 0, table)
-    assert payload.data.size == PERIOD + 1000
+    assert PERIOD < payload.data.size <= PERIOD + 1000
     assert (payload.positions + payload.sizes).max() <= payload.data.size
+
+
+def test_a_ring_holds_no_more_than_is_used() -> None:
+    # far from the beginning of the file: the ring begins on the page of the first call
+    table = Segmented(1 << 40, (3000,), start=9000, count=5).calls(1, 2)
+    payload = ring_payload(Content(0), 0, table)
+    assert 15_000 <= payload.data.size <= 15_000 + LINE + 4096
+    assert (payload.positions + payload.sizes).max() <= payload.data.size
+
+
+def test_a_ring_of_empty_calls() -> None:
+    table = Extents(np.array([], np.int64), np.array([], np.int64), np.array([0, 0, 0]))
+    payload = ring_payload(Content(0), 0, table)
+    assert [payload.call(number).size for number in (0, 1)] == [0, 0]
 
 
 def test_whole_payloads_use_no_byte_twice() -> None:
@@ -82,11 +100,13 @@ def test_whole_payloads_use_no_byte_twice() -> None:
     assert ends[-1] <= payload.data.size
 
 
-def test_a_ring_has_no_content_by_offset() -> None:
-    content = content_of(plan(Pattern("x", Strided(8)), 2), 1)
-    assert make_ring(content, 0, 10).size == PERIOD + 10
-    with pytest.raises(ParameterError, match="by = 'offset'"):
-        make_ring(Content(0, by="offset"), 0, 10)
+def test_content_by_offset_is_laid_out_whole() -> None:
+    # it does not lie in one piece of a ring
+    made = plan(Pattern("x", Scattered(100, 40, per_call=5)), 2)
+    content = content_of(made, 1)
+    ring, whole = ring_payload(content, 0, made.ranks[0]), whole_payload(content, 0, made.ranks[0])
+    assert np.array_equal(ring.positions, whole.positions)
+    assert all(np.array_equal(ring.call(number), whole.call(number)) for number in range(4))
 
 
 def test_memory_types() -> None:

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_pario.patterns.pieces import FEW, copy_pieces, split
-from pytest_pario.patterns.stamp import PERIOD, fill_pieces, make_tile
 
 
 @settings(max_examples=80, deadline=None)
@@ -32,16 +31,6 @@ def test_many_pieces_of_one_length_fill_the_buffer_to_its_end() -> None:
     out = np.zeros(40 * FEW, dtype=np.uint8)
     copy_pieces(out, np.arange(4 * FEW) * 10, np.full(4 * FEW, 10), source, np.full(4 * FEW, 246))
     assert np.array_equal(out, np.tile(source[246:], 4 * FEW))
-
-
-def test_pieces_longer_than_a_period() -> None:
-    tile = make_tile(1, 1, 1)
-    out = np.zeros(3 * PERIOD, dtype=np.uint8)
-    fill_pieces(out, np.array([5]), np.array([2 * PERIOD + 9]), np.array([PERIOD - 3]), tile)
-    wanted = tile[(PERIOD - 3 + np.arange(2 * PERIOD + 9)) % PERIOD]
-    assert np.array_equal(out[5 : 5 + wanted.size], wanted)
-    assert not out[:5].any()
-    assert not out[5 + wanted.size :].any()
 
 
 @given(

@@ -4,18 +4,25 @@ import numpy as np
 import pytest
 
 from pytest_pario.patterns import Files
-from pytest_pario.patterns.stamp import PERIOD, SLOTS
-from pytest_pario.workloads.consortium.contents import Contents
+from pytest_pario.workloads.consortium.contents import SHARED, Contents
 
 
-@pytest.mark.parametrize("size", [64, 4096, PERIOD + 100])
+@pytest.mark.parametrize("size", [5, 64, 4000, SHARED // 2, SHARED + 100])
 def test_no_two_files_are_alike_and_no_byte_is_zero(size: int) -> None:
-    # GEN-02; more files than one tile has places for
-    contents = Contents(Files(SLOTS + 3, size), clients=2)
-    indices = [0, 1, 2, SLOTS - 1, SLOTS, SLOTS + 2]
+    # GEN-02; more files than share one stream
+    many = max(1, SHARED // (-(-size // 64) * 64))
+    contents = Contents(Files(many + 3, size), clients=2)
+    indices = sorted({0, 1, 2, many - 1, many, many + 2})
     found = [contents.of(rank, index) for rank in (0, 1) for index in indices]
     assert len({one.tobytes() for one in found}) == len(found)
     assert all(one.size == size and one.all() for one in found)
+
+
+def test_no_two_sectors_of_files_are_alike() -> None:
+    # GEN-02: wherever the filesystem puts a sector of another file, it is noticed
+    contents = Contents(Files(3000, 2048), clients=2)
+    sectors = [contents.of(rank, index).reshape(-1, 512) for rank in (0, 1) for index in range(3000)]
+    assert len(np.unique(np.concatenate(sectors)[:, :16].copy().view("V16"))) == 2 * 3000 * 4
 
 
 def test_data_are_aligned_and_depend_on_the_seed() -> None:
