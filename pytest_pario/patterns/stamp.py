@@ -17,6 +17,9 @@ No two sectors of a file are alike as long as it is shorter than PERIOD. What is
 - by call, where a call has several pieces whose length is no multiple of a sector: calls that come to lie on each other
   in the ring have a sector in some hundred in common, at distances that nothing else has.
 
+The ring is read from memory as an application's data are, not from a second-level cache: writes to tmpfs take 5 to 10 %
+more CPU time than from one small buffer. It is also why it is no longer than this.
+
 Pieces of less than 64 bytes at the seam of two calls, one of which does not begin on a multiple of 64, may be alike.
 """
 

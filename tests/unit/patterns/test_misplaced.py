@@ -67,7 +67,7 @@ def image(plans: list[Plan], content: Content) -> Bytes:
 def digests(data: Bytes, unit: int) -> list[bytes]:
     """What each unit holds; holes are left out."""
     whole = data[: data.size // unit * unit].reshape(-1, unit)
-    return [hashlib.blake2b(one, digest_size=16).digest() for one in whole if one.any()]
+    return [hashlib.blake2b(one.data, digest_size=16).digest() for one in whole if one.any()]
 
 
 def count_twins(*images: Bytes, unit: int = SECTOR) -> int:
