@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from pytest_pario.model import Pattern, Record, Samples, Spread
-from pytest_pario.patterns import Layout, Same, Segmented, plan
+from pytest_pario.patterns import Layout, Same, Segmented, Strided, plan
 from pytest_pario.patterns.payload import ring_payload, whole_payload
-from pytest_pario.patterns.stamp import PERIOD
-from pytest_pario.patterns.stamp import Content
+from pytest_pario.patterns.stamp import PERIOD, Content
 from pytest_pario.workloads.consortium.classes import PHASES, Class, Classified, Evidence, classify_record
 from pytest_pario.workloads.runner import count_reused
 
