@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,18 +17,18 @@ from pytest_pario.access.verification import make_reading_room, raise_together, 
 from pytest_pario.errors import ParioError, VerificationError
 from pytest_pario.measure.cache import CacheState, FlushRule, flush_caches
 from pytest_pario.measure.clock import RankTimes
-from pytest_pario.model import Access, Damage, Extents, Pattern, Plan
+from pytest_pario.model import Access, Damage, Extents, Plan
 from pytest_pario.patterns.payload import Payload, ring_payload
 from pytest_pario.patterns.planning import period, plan
 from pytest_pario.patterns.stamp import Content
 from pytest_pario.patterns.verify import verify_file
 from pytest_pario.units import MiB
 from pytest_pario.workloads.beffio.hintfile import sendable
-from pytest_pario.workloads.beffio.results import OVERHEAD_LIMIT, PatternResult
+from pytest_pario.workloads.beffio.results import PatternResult
 from pytest_pario.workloads.beffio.schedule import Step
 from pytest_pario.workloads.beffio.settings import Settings
 from pytest_pario.workloads.beffio.sizes import Segment, derive_segment, pattern_of, plans_of
-from pytest_pario.workloads.beffio.table import rows_of
+from pytest_pario.workloads.beffio.table import Row, rows_of
 from pytest_pario.workloads.hints import classify_hints, group_hints
 
 if TYPE_CHECKING:
@@ -84,13 +84,13 @@ class PartitionRun:
     def run(self, step: Step, *, last: bool) -> PatternResult:
         """Run one pattern; the first of its type opens the file, the last one that was selected closes it."""
         self._require_written(step)
-        if step.row.type >= 3 and self.segment is None:
-            self.segment = self._derive()
-        target = self._target(step)
-        open_s = self._begin(step, target)
-        file = self._open
-        assert file is not None
         try:
+            if step.row.type >= 3 and self.segment is None:
+                self.segment = self._derive()
+            target = self._target(step)
+            open_s = self._begin(step, target)
+            file = self._open
+            assert file is not None
             made = self._move(file, step, target, opened=open_s is not None)
             self._agree(target, step, made)
             told = self._requested(step, file)
@@ -102,7 +102,7 @@ class PartitionRun:
             raise
 
     def abandon(self) -> None:
-        """Close what is open, after an error that all ranks share; its type stays incomplete."""
+        """Close what is open, on all ranks together; its type stays incomplete."""
         file, self._open, self._open_key = self._open, None, None
         if file is not None and file.is_open:
             file.close()
@@ -161,7 +161,7 @@ class PartitionRun:
 
     def _move(self, file: ChainedFile, step: Step, target: Target, *, opened: bool) -> PatternPass:
         row, rank = step.row, target.rank
-        base = self._base(step, target.pattern)
+        base = self._base(step)
         common: dict[str, Any] = {
             "base": base,
             # type 0 has a view for each pattern, the others keep that of the first one (BEFF-13..17), unless a pattern
@@ -222,12 +222,21 @@ class PartitionRun:
         none = RankTimes(0, 0, 0, 0, 0, 0, 0, 0)
         leave_together(target, step.access, Pass(none, made.errors))
 
-    def _base(self, step: Step, pattern: Pattern) -> int:
+    def _base(self, step: Step) -> int:
         """D_p: where the patterns of this type that were written before end."""
-        before = [row for row in rows_of(step.row.type) if row.number < step.row.number]
+        return self._extent([row for row in rows_of(step.row.type) if row.number < step.row.number])
+
+    def _extent(self, rows: Sequence[Row]) -> int:
+        """Bytes that the repetitions of these patterns cover."""
         shape, size = self.settings.shape, self.comm.size
-        steps = [(self.counts.get(row.number, 0), pattern_of(row, shape, self.segment)) for row in before]
+        steps = [(self.counts.get(row.number, 0), pattern_of(row, shape, self.segment)) for row in rows]
         return sum(count * period(one, size) for count, one in steps if count)
+
+    def _file_bytes(self, step: Step) -> int:
+        """Size of the file that a pattern works on (BEFF-66)."""
+        if step.row.type >= 3 and self.segment is not None:
+            return self.comm.size * self.segment.length
+        return self._extent(rows_of(step.row.type))
 
     def _most(self, target: Target) -> int:
         """Repetitions that free space and the limit in bytes allow, at least one (GEN-16)."""
@@ -287,6 +296,7 @@ class PartitionRun:
             sum(one[0] for one in told),
             decisions=made.decisions,
             run=self.around.run,
+            file_bytes=self._file_bytes(step),
             open_s=None if open_s is None else max(one[1] for one in told),
             close_s=None if close_s is None else max(one[2] for one in told),
             hints=hints,
@@ -298,9 +308,7 @@ class PartitionRun:
         flags = []
         if step.access == "write" and step.row.type <= 2:
             flags += ["byte_limited"] if self._limited else []
-            # one decision for so many calls must be ten times cheaper than they are (BEFF-25)
-            costly = result.decisions * result.last_decision_s > OVERHEAD_LIMIT * result.io_s
-            flags += ["loop_overhead"] if costly and result.decisions > 1 else []
+            flags += ["loop_overhead"] if result.breaks_overhead_rule(self.settings.termination) else []
         if step.row.type >= 3 and self.segment is not None:
             flags += ["segment_capped"] if self.segment.capped else []
             flags += ["derived_incomplete"] if self.segment.missing else []

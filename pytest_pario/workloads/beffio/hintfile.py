@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -21,10 +23,22 @@ SWITCHABLE = "switchable"
 """At open, the value of a hint that later patterns change; it starts with the default (BEFF-58)."""
 BUFFER, DEFAULT_BUFFER = "cb_buffer_size", 16 * MiB
 LONGEST_LINE = 2000
-LONGEST_KEY = 255
-"""MPI_MAX_INFO_KEY of MPICH; the standard guarantees 32, and a longer key is cut by the library without a word."""
 ON_BLOCKS = (4, 64)
 """io_buffer_size in blocks of the filesystem, around the default of 16, for chunks below 1 MiB (BEFF-60)."""
+
+
+@dataclass(frozen=True)
+class InfoLimits:
+    """MPI_MAX_INFO_KEY and MPI_MAX_INFO_VAL of a library: bytes of a text and of the 0 that ends it.
+
+    What is longer by one is cut without a word by some libraries, and what is longer still is an error of the run.
+    """
+
+    key: int
+    value: int
+
+
+MPICH_LIMITS = InfoLimits(255, 1024)
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,12 @@ class HintFile:
     path: str
     rules: tuple[Rule, ...] = ()
 
+    @property
+    def digest(self) -> str:
+        """Tells two files with other rules apart, wherever they lie."""
+        told = repr([dataclasses.astuple(rule)[1:] for rule in self.rules])
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
     def on_open(self, n: int, access: Access, kind: str) -> dict[str, str]:
         """Hints given when the file is opened."""
         fitting = (rule for rule in self.rules if rule.fits(n, access, kind) and rule.chunk in (ON_OPEN, ALL))
@@ -70,21 +90,32 @@ def sendable(hints: dict[str, str]) -> dict[str, str]:
     return {key: value for key, value in hints.items() if value != SWITCHABLE or key.lower() not in numbers}
 
 
-def read_hint_file(path: str | Path, partitions: Sequence[int], common: Mapping[str, str] | None = None) -> HintFile:
+def read_hint_file(
+    path: str | Path,
+    partitions: Sequence[int],
+    common: Mapping[str, str] | None = None,
+    limits: InfoLimits = MPICH_LIMITS,
+) -> HintFile:
     """Read and check a file; the first wrong line is an error with its number and field, before any I/O (BEFF-56)."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError("beff_hints", str(path), f"a hint options file that can be read: {error}") from error
-    return parse_hints(text, str(path), partitions, common)
+    return parse_hints(text, str(path), partitions, common, limits)
 
 
-def parse_hints(text: str, path: str, partitions: Sequence[int], common: Mapping[str, str] | None = None) -> HintFile:
+def parse_hints(
+    text: str,
+    path: str,
+    partitions: Sequence[int],
+    common: Mapping[str, str] | None = None,
+    limits: InfoLimits = MPICH_LIMITS,
+) -> HintFile:
     """The rules of a text with one rule a line: `procs access type chunk key value` (BEFF-54).
 
     `common` are hints that every file gets besides; a rule at open wins over them.
     """
-    rules = HintFile(path, tuple(_rule(path, number, line, partitions) for number, line in _lines(text)))
+    rules = HintFile(path, tuple(_rule(path, number, line, partitions, limits) for number, line in _lines(text)))
     for rule in rules.rules:
         _refuse_growth(rules, rule, partitions, (common or {}).get(BUFFER, SWITCHABLE))
     return rules
@@ -108,7 +139,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _rule(path: str, number: int, line: str, partitions: Sequence[int]) -> Rule:
+def _rule(path: str, number: int, line: str, partitions: Sequence[int], limits: InfoLimits) -> Rule:
     def require(holds: bool, field: str, value: str, allowed: str) -> None:
         if not holds:
             raise HintFileError(path, number, field, f"{value!r}: must be {allowed}")
@@ -120,7 +151,7 @@ def _rule(path: str, number: int, line: str, partitions: Sequence[int]) -> Rule:
     procs, access, kind, chunk, key, value = fields
     value = value.rstrip()
     sizes = ", ".join(map(str, sorted(partitions)))
-    in_use = procs == ALL or (procs.isdigit() and int(procs) in partitions)
+    in_use = procs == ALL or (procs.isascii() and procs.isdecimal() and int(procs) in partitions)
     require(in_use, "procs", procs, f"all or a partition in use: {sizes}")
     for name, given, words in (
         ("access", access, (ALL, *ACCESSES)),
@@ -128,7 +159,9 @@ def _rule(path: str, number: int, line: str, partitions: Sequence[int]) -> Rule:
         ("chunk", chunk, (ALL, ON_OPEN, LMAX, *CHUNKS)),
     ):
         require(given in words, name, given, "one of " + ", ".join(words))
-    require(len(key) <= LONGEST_KEY, "key", key[:40] + " …", f"at most {LONGEST_KEY} characters")
+    for name, given, limit in (("key", key, limits.key), ("value", value, limits.value)):
+        told = f"at most {limit - 1} bytes, as the MPI library takes no more"
+        require(len(given.encode()) < limit, name, given[:40] + " …", told)
     if value != SWITCHABLE:
         check_hint(key, value, f"{path}, line {number}")
     require(value != SWITCHABLE or chunk in (ON_OPEN, ALL), "value", value, "given at open only: chunk on_open or all")

@@ -25,7 +25,7 @@ def coordinates(step: Step, result: PatternResult, settings: Settings) -> dict[s
         "contiguous_disk_bytes": chunk,
         "chunks_per_call": result.call_bytes // chunk if chunk else 0,
         "moved_bytes": result.moved_bytes,
-        "file_bytes": result.moved_bytes // (step.n if row.type == 2 else 1),
+        "file_bytes": result.file_bytes,
         "distribution": DISTRIBUTIONS[row.type],
         "wellformed": chunk > 0 and chunk & (chunk - 1) == 0,
         "access": step.access,

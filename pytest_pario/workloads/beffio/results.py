@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_pario.measure.repetition import Termination
 from pytest_pario.model import Access
 from pytest_pario.units import MB
-from pytest_pario.workloads.beffio.table import ROWS, Row, rows_of
+from pytest_pario.workloads.beffio.table import ROWS, TYPES, Row, rows_of
 
 OVERHEAD_LIMIT = 0.1
 """Barrier and broadcast have to be ten times cheaper than one access (BEFF-25)."""
+
+ONE_JOB = "one job for all of it"
+"""What is missing where a value would be made from the parts of several jobs."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class PatternResult:
     flags: tuple[str, ...] = ()
     run: str = ""
     """The job that measured it."""
+    file_bytes: int = 0
+    """Size of the file: of one process in type 2; after this pattern while types 0 to 2 are first written (BEFF-66)."""
 
     @property
     def row(self) -> Row:
@@ -61,8 +67,25 @@ class PatternResult:
 
     @property
     def decision_ratio(self) -> float | None:
-        """Cost of one decision against one access; None where nothing was decided (BEFF-25)."""
-        return self.last_decision_s / self.last_call_s if self.decisions > 1 and self.last_call_s > 0 else None
+        """Cost of one decision against one access; None where time decided nothing (BEFF-25)."""
+        return self.last_decision_s / self.last_call_s if self._is_decided and self.last_call_s > 0 else None
+
+    @property
+    def decision_share(self) -> float | None:
+        """Cost of all decisions against all accesses; None where time decided nothing (BEFF-26)."""
+        return self.decisions * self.last_decision_s / self.io_s if self._is_decided and self.io_s > 0 else None
+
+    @property
+    def _is_decided(self) -> bool:
+        return self.decisions > 0 and self.row.units > 0
+
+    def breaks_overhead_rule(self, termination: Termination) -> bool:
+        """Whether deciding was not ten times cheaper than what it decided about (BEFF-25).
+
+        That is one access where every access is followed by a decision, and all accesses where batches grow.
+        """
+        ratio = self.decision_ratio if termination == "per_call" else self.decision_share
+        return ratio is not None and ratio > OVERHEAD_LIMIT
 
     def plain(self) -> dict[str, Any]:
         """As plain data."""
@@ -93,7 +116,7 @@ class TypeResult:
             # opened or closed more than once is not one measurement
             names += ["one open"] if sum(one is not None for one in opens) != 1 else []
             names += ["one close"] if sum(one is not None for one in closes) != 1 else []
-            names += ["one job for all of it"] if len({one.run for one in self.patterns}) > 1 else []
+            names += [ONE_JOB] if len({one.run for one in self.patterns}) > 1 else []
         if "derived_incomplete" in self.flags:
             names.append("the repetitions of types 0 to 2")
         return tuple(names)
@@ -147,9 +170,10 @@ class Results:
         values = {key: self.of_type(n, *key).value for key in keys}
         return {key: value for key, value in values.items() if value is not None}
 
-    def moved_bytes(self, n: int, access: Access) -> int:
-        """Bytes of one access method in one partition."""
-        return sum(one.moved_bytes for one in self.patterns if (one.n, one.access) == (n, access))
+    def moved_bytes(self, n: int, access: Access, kinds: Sequence[int] = range(len(TYPES))) -> int:
+        """Bytes of one access method in one partition, of all types or of some."""
+        found = (one for one in self.patterns if (one.n, one.access) == (n, access))
+        return sum(one.moved_bytes for one in found if one.row.type in kinds)
 
 
 def collect(found: Iterable[Mapping[str, Any]]) -> Results:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.measure.repetition import Termination
 from pytest_pario.patterns.partitions import beff_partitions
 from pytest_pario.units import GiB, MiB
 from pytest_pario.workloads.beffio.averages import DEFINITIONS, Definition
-from pytest_pario.workloads.beffio.hintfile import HintFile, read_hint_file
-from pytest_pario.workloads.beffio.schedule import RewriteRule, partition_seconds, shares
+from pytest_pario.workloads.beffio.hintfile import MPICH_LIMITS, HintFile, InfoLimits, read_hint_file
+from pytest_pario.workloads.beffio.schedule import RewriteRule, partition_seconds, rewrite_rule, shares, stretch
 from pytest_pario.workloads.beffio.sizes import Shape, derive_segment
 from pytest_pario.workloads.beffio.table import ROWS, mpart_of
 from pytest_pario.workloads.kinds import Choice, Flag, Size, Text
@@ -74,6 +75,7 @@ class Settings:
     partitions: tuple[int, ...]
     definition: Definition = "2.0"
     rewrite: RewriteRule = "type0"
+    """Which types are really rewritten: release 1.x takes all, whatever was asked for."""
     max_chunk: int | None = None
     max_segment: int | None = None
     segment_align: int = MiB
@@ -91,6 +93,11 @@ class Settings:
     def __post_init__(self) -> None:
         if not 0 < self.total_s < float("inf"):
             raise ParameterError("T", self.total_s, "a positive number of seconds", "--pario-time")
+        object.__setattr__(self, "rewrite", rewrite_rule(self.definition, self.rewrite))
+        self._check_partitions()
+        self._check_segment()
+
+    def _check_partitions(self) -> None:
         size = self.machine.ranks
         count = len(self.partitions)
         if not 1 <= count <= MOST_PARTITIONS or len(set(self.partitions)) < count:
@@ -98,6 +105,13 @@ class Settings:
         for n in self.partitions:
             if not 1 <= n <= size:
                 raise ParameterError("beff_partitions", n, f"1 to {size}, the ranks of this job")
+
+    def _check_segment(self) -> None:
+        """Refuse a limit that even one call of each chunk size would not keep (BEFF-20)."""
+        least = derive_segment({}, self.mpart, self.segment_align).length
+        if self.max_segment is not None and self.max_segment < least:
+            allowed = f"{least} B or more, one call of each chunk size with MPART = {self.mpart} B"
+            raise ParameterError("beff_max_segment", self.max_segment, allowed, "--pario-param")
 
     @property
     def memory_mib(self) -> int:
@@ -108,6 +122,14 @@ class Settings:
     def mpart(self) -> int:
         """Bytes of MPART."""
         return mpart_of(self.memory_mib, self.max_chunk)
+
+    @property
+    def deviations(self) -> tuple[str, ...]:
+        """What makes the patterns others than those of the benchmark (BEFF-08, BEFF-20)."""
+        standard = mpart_of(self.memory_mib)
+        told = [f"MPART {self.mpart} B in place of {standard} B (max_chunk)"] if self.mpart < standard else []
+        told += [f"segment_align {self.segment_align} B"] if self.segment_align != MiB else []
+        return tuple(told)
 
     @property
     def partition_s(self) -> float:
@@ -160,10 +182,25 @@ class Settings:
         hints = self.hints.path if self.hints else None
         return {**found, **machine, **more, "partitions": list(self.partitions), "hints": hints}
 
+    @property
+    def asked(self) -> dict[str, object]:
+        """What the patterns of two jobs must have in common to stand in one table."""
+        hints = self.hints.digest if self.hints else None
+        return {"definition": self.definition, "schedule": self.schedule, "hint_rules": hints}
 
-def read_settings(parameters: Parameters, time_s: float | None, profile: str, machine: Machine) -> Settings:
-    """Settings from the command line, the environment and the profile; whatever is wrong is told before any I/O."""
-    default_s, limit, max_chunk = PROFILES[profile]
+
+def read_settings(
+    parameters: Parameters,
+    time_s: float | None,
+    profile: str,
+    machine: Machine,
+    limits: InfoLimits = MPICH_LIMITS,
+) -> Settings:
+    """Settings from the command line, the environment and the profile; whatever is wrong is told before any I/O.
+
+    Who gives a time decides how long the run takes: the profile then limits neither bytes nor MPART.
+    """
+    default_s, limit, max_chunk = PROFILES[profile] if time_s is None else (time_s, None, None)
     partitions = _partitions(parameters, machine.ranks)
 
     def given(name: str) -> int | None:
@@ -174,14 +211,16 @@ def read_settings(parameters: Parameters, time_s: float | None, profile: str, ma
         memory_bytes=given("beff_memory") or machine.memory_bytes,
         total_memory_bytes=given("beff_total_memory") or machine.total_memory_bytes,
     )
-    chosen: Mapping[str, object] = {
+    chosen: Mapping[str, Any] = {
         name: parameters[f"beff_{name}"] for name in ("definition", "rewrite", "termination", "dedicated", "report")
     }
     hints = None
     if parameters["beff_hints"] is not None:
-        hints = read_hint_file(parameters.text("beff_hints"), partitions, parameters.hints)
+        hints = read_hint_file(parameters.text("beff_hints"), partitions, parameters.hints, limits)
+    if time_s is None:
+        default_s *= stretch(chosen["definition"], chosen["rewrite"])
     return Settings(
-        time_s if time_s is not None else default_s,
+        default_s,
         machine,
         partitions,
         max_chunk=given("beff_max_chunk") or (None if parameters["beff_memory"] else max_chunk),
@@ -191,9 +230,9 @@ def read_settings(parameters: Parameters, time_s: float | None, profile: str, ma
         unique_open=bool(parameters["beff_unique_open"]),
         fs_cache_bytes=given("beff_fs_cache"),
         flush=bool(parameters["beff_flush"]),
-        limit_bytes=given("beff_limit") or (None if time_s is not None else limit),
+        limit_bytes=given("beff_limit") or limit,
         hints=hints,
-        **chosen,  # type: ignore[arg-type]
+        **chosen,
     )
 
 
@@ -202,7 +241,7 @@ def _partitions(parameters: Parameters, ranks: int) -> tuple[int, ...]:
         return beff_partitions(ranks)
     text, origin = parameters.text("beff_partitions"), parameters.setting("beff_partitions").origin
     words = [word.strip() for word in text.split(",")]
-    if not all(word.isdigit() and 1 <= int(word) <= ranks for word in words):
+    if not all(word.isascii() and word.isdecimal() and 1 <= int(word) <= ranks for word in words):
         allowed = f"whole numbers of 1 to {ranks}, the ranks of this job, with commas between"
         raise ParameterError("beff_partitions", text, allowed, origin)
     return tuple(sorted(map(int, words)))

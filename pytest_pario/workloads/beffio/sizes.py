@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ ETYPE = 8
 """The elementary type is a double (BEFF-12)."""
 SOURCES = {0: (1, 3, 4, 5, 6, 7, 8), 1: tuple(range(10, 17)), 2: tuple(range(18, 25))}
 """Patterns of types 0, 1 and 2 from which chunk j of (MPART, 1M, 32k, 1k, 32k+8, 1k+8, 1M+8) derives; p2 is skipped."""
+SCALE = 1 << 40
+"""Steps of the factor that scales repetitions down to a limit."""
 DERIVED_FIRST = {3: 25, 4: 34}
 """First pattern of the size-driven types; chunk j is pattern first + 1 + j, the fill first + 8."""
 
@@ -44,7 +47,8 @@ class Segment:
 def derive_segment(counts: Mapping[int, int], mpart: int, align: int = MiB, max_segment: int | None = None) -> Segment:
     """Derive repetitions, LSEG and fill from the repetitions of types 0 to 2 by pattern number.
 
-    A pattern that was not run does not count; where none of the three was run, the chunk is moved once.
+    A pattern that was not run does not count; where none of the three was run, the chunk is moved once. A limit is kept
+    wherever one call of each chunk size does.
     """
     repetitions, missing = [], []
     for zero, one, two in zip(SOURCES[0], SOURCES[1], SOURCES[2], strict=True):
@@ -54,27 +58,32 @@ def derive_segment(counts: Mapping[int, int], mpart: int, align: int = MiB, max_
         known = [counts[number] * factor for number, factor in factors.items() if counts.get(number)]
         missing += [number for number in factors if not counts.get(number)]
         repetitions.append(min(known, default=1))
-    sizes = _chunk_sizes(mpart)
-    capped = False
-    first = ROWS[DERIVED_FIRST[3]].chunk
-    if max_segment is not None and _length(repetitions, sizes, first, align) > max_segment:
-        capped = True
-        room = max(max_segment - first, 1)
-        moved = sum(r * size for r, size in zip(repetitions, sizes, strict=True))
-        repetitions = [max(1, r * room // moved) for r in repetitions]
-    length = _length(repetitions, sizes, first, align)
-    moved = first + sum(r * size for r, size in zip(repetitions, sizes, strict=True))
-    return Segment(tuple(repetitions), length, length - moved, capped, tuple(sorted(missing)))
+    capped = max_segment is not None and _length(repetitions, mpart, align) > max_segment
+    if capped and max_segment is not None:
+        repetitions = _scale_down(repetitions, mpart, align, max_segment)
+    length = _length(repetitions, mpart, align)
+    return Segment(tuple(repetitions), length, length - _moved(repetitions, mpart), capped, tuple(sorted(missing)))
 
 
-def _chunk_sizes(mpart: int) -> list[int]:
-    return [ROWS[number].chunk_bytes(mpart) for number in SOURCES[2]]
+def _scale_down(repetitions: list[int], mpart: int, align: int, most: int) -> list[int]:
+    """Scale by the largest factor with which the segment is not longer than `most`, each at least 1 (BEFF-20)."""
+
+    def scaled(part: int) -> list[int]:
+        return [max(1, r * part // SCALE) for r in repetitions]
+
+    fitting = bisect_right(range(SCALE + 1), most, key=lambda part: _length(scaled(part), mpart, align))
+    return scaled(max(0, fitting - 1))
 
 
-def _length(repetitions: list[int], sizes: list[int], first: int, align: int) -> int:
+def _moved(repetitions: list[int], mpart: int) -> int:
+    """Bytes of a process but for the fill: 1 MiB + sum_j R3_j * l_j."""
+    sizes = [ROWS[number].chunk_bytes(mpart) for number in SOURCES[2]]
+    return ROWS[DERIVED_FIRST[3]].chunk + sum(r * size for r, size in zip(repetitions, sizes, strict=True))
+
+
+def _length(repetitions: list[int], mpart: int, align: int) -> int:
     # LSEG = ceil_to(1 MiB + sum_j R3_j * l_j, 1 MiB)
-    moved = first + sum(r * size for r, size in zip(repetitions, sizes, strict=True))
-    return -(-moved // align) * align
+    return -(-_moved(repetitions, mpart) // align) * align
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,6 @@ def test_the_system_is_the_best_partition() -> None:  # BEFF-38
     assert system_value({}).value is None
 
 
-def test_mean_by_units_is_for_information() -> None:  # BEFF-39, BEFF-40
+def test_mean_by_units_is_for_information() -> None:  # BEFF-39
     assert weighted_by_units([(0, 1e9), (1, 10.0), (3, 20.0)]) == 17.5
     assert weighted_by_units([(0, 5.0)]) is None

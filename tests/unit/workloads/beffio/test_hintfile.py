@@ -6,7 +6,7 @@ import pytest
 
 from pytest_pario.errors import HintFileError, HintValueError, ParameterError
 from pytest_pario.units import KiB
-from pytest_pario.workloads.beffio.hintfile import parse_hints, read_hint_file, recommended_grid, sendable
+from pytest_pario.workloads.beffio.hintfile import InfoLimits, parse_hints, read_hint_file, recommended_grid, sendable
 from pytest_pario.workloads.beffio.table import ROWS
 
 HINTS = Path(__file__).parents[4] / "suites" / "hints"
@@ -49,7 +49,10 @@ def test_who_gets_what() -> None:  # BEFF-53, BEFF-54
         ("all write scattered on_open key value", "type", "seg_coll"),
         ("all write scatter 2048 key value", "chunk", "1048584"),
         ("all write scatter lmax key value", "chunk", "Lmax"),
-        (f"all write scatter on_open {'k' * 256} value", "key", "at most 255"),
+        ("\u00b2 write scatter on_open key value", "procs", "partition in use"),
+        (f"all write scatter on_open {'k' * 255} value", "key", "at most 254 bytes"),
+        (f"all write scatter on_open key {'v' * 1024}", "value", "at most 1023 bytes"),
+        (f"all write scatter on_open key {chr(0x20AC) * 342}", "value", "at most 1023 bytes"),
         (f"all write scatter on_open key {'v' * 2000}", "line", "at most 2000"),
         ("all write scatter 1024 IBM_largeblock_io switchable", "value", "at open only"),
     ],
@@ -59,6 +62,16 @@ def test_wrong_lines(line: str, field: str, allowed: str) -> None:  # BEFF-56
         parse_hints(f"# first\n\n{line}\n", "my.hints", [2, 4])
     assert f"my.hints:3: {field}: " in str(caught.value)
     assert allowed in str(caught.value)
+
+
+def test_the_longest_texts() -> None:  # BEFF-56
+    line = "all all all on_open {} {}"
+    assert parse_hints(line.format("k" * 254, "v" * 1023), "x", [1]).rules[0].key == "k" * 254
+    openmpi = InfoLimits(36, 256)
+    assert parse_hints(line.format("k" * 35, "v" * 255), "x", [1], limits=openmpi).rules
+    for key, value in (("k" * 36, "v"), ("k", "v" * 256)):
+        with pytest.raises(HintFileError, match="as the MPI library takes no more"):
+            parse_hints(line.format(key, value), "x", [1], limits=openmpi)
 
 
 def test_values_that_would_crash_a_library() -> None:  # GEN-13

@@ -2,17 +2,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 
 import pytest
 
 from pytest_pario.model import Access
 from pytest_pario.units import GiB, MiB
 from pytest_pario.workloads.beffio.record import coordinates
-from pytest_pario.workloads.beffio.results import PatternResult, Results, collect
+from pytest_pario.workloads.beffio.results import ONE_JOB, PatternResult, Results, collect
 from pytest_pario.workloads.beffio.schedule import Step, order
 from pytest_pario.workloads.beffio.settings import Machine, Settings
 from pytest_pario.workloads.beffio.table import ROWS, rows_of
-from pytest_pario.workloads.beffio.validity import criteria, is_valid
+from pytest_pario.workloads.beffio.validity import Criterion, criteria, is_valid
+from pytest_pario.workloads.beffio.values import access_of, partition_of, system_of
 
 
 def settings(**more: object) -> Settings:
@@ -86,9 +88,58 @@ def test_plain_data_and_back() -> None:  # BEFF-34
     assert collect([*told, told[0]]).patterns[0] == found.patterns[0]
 
 
+def decided(call_s: float, decision_s: float, decisions: int, calls: int) -> PatternResult:
+    times = {"last_call_s": call_s, "last_decision_s": decision_s, "io_s": calls * call_s}
+    return dataclasses.replace(result(4), decisions=decisions, repetitions=calls, **times)  # type: ignore[arg-type]
+
+
 def test_decisions_against_accesses() -> None:  # BEFF-25
-    assert result(4).decision_ratio == pytest.approx(0.2)
-    assert dataclasses.replace(result(0), decisions=1).decision_ratio is None
+    # 60 us against 250 us on 32 processes, as published
+    published = decided(250e-6, 60e-6, 1000, 1000)
+    assert published.decision_ratio == pytest.approx(0.24)
+    assert published.breaks_overhead_rule("per_call")
+    assert not decided(250e-6, 24e-6, 1000, 1000).breaks_overhead_rule("per_call")
+    # a pattern without a share of time decides nothing, nor does a replay
+    assert result(0).decision_ratio is result(0).decision_share is None
+    assert dataclasses.replace(result(4), decisions=0).decision_ratio is None
+
+
+def test_batches_spread_the_cost_of_decisions() -> None:  # BEFF-25, BEFF-26
+    batches = decided(250e-6, 60e-6, 10, 1000)
+    assert batches.decision_ratio == pytest.approx(0.24)
+    assert batches.decision_share == pytest.approx(0.0024)
+    assert not batches.breaks_overhead_rule("geometric")
+    assert decided(3e-6, 840e-6, 12, 5000).breaks_overhead_rule("geometric")
+    # one call only: its one decision is as dear as if it were decided call by call
+    assert decided(250e-6, 60e-6, 1, 1).breaks_overhead_rule("geometric")
+
+
+def test_repetitions_are_averaged_and_runs_are_not_mixed() -> None:  # BEFF-40
+    slow, fast = result(4), dataclasses.replace(result(4), elapsed_s=0.5)
+    # no best of several: all bytes over all seconds, and of a pattern that was measured twice the last one
+    assert slow.rate == pytest.approx(slow.moved_bytes / 2.0 / 1e6)
+    assert collect([fast.plain(), slow.plain()]).patterns == (slow,)
+    assert collect([slow.plain(), fast.plain()]).patterns == (fast,)
+
+
+def of_jobs(job: Callable[[PatternResult], str]) -> Results:
+    return Results(tuple(dataclasses.replace(one, run=job(one)) for one in whole().patterns))
+
+
+def test_values_come_from_one_job() -> None:  # BEFF-38, BEFF-40
+    assert system_of(whole(), "2.0", [2]).partition == 2
+    assert partition_of(whole(), "1.x", 2).complete
+    assert access_of(whole(), "read", 2).complete
+    by_access = of_jobs(lambda one: one.access)
+    assert access_of(by_access, "read", 2).complete
+    assert partition_of(by_access, "2.0", 2).missing == (ONE_JOB,)
+    assert system_of(by_access, "2.0", [2]).missing == (f"n=2: {ONE_JOB}",)
+    by_type = of_jobs(lambda one: one.row.kind)
+    assert by_type.of_type(2, "write", 0).value is not None
+    assert access_of(by_type, "write", 2).missing == (ONE_JOB,)
+    both = Results((*whole().patterns, *(dataclasses.replace(one, n=1, run="other") for one in whole().patterns)))
+    assert partition_of(both, "2.0", 1).complete
+    assert system_of(both, "2.0", [1, 2]).missing == (ONE_JOB,)
 
 
 def test_validity_of_release_2() -> None:  # BEFF-41, BEFF-42, BEFF-44
@@ -97,9 +148,11 @@ def test_validity_of_release_2() -> None:  # BEFF-41, BEFF-42, BEFF-44
         "complete": "reached",
         "time": "reached",
         "no limit": "reached",
+        "standard": "reached",
         "shared pointers": "reached",
         "errors": "reached",
         "cache rule": "unknown",
+        "caches": "reached",
         "file size": "not reached",
     }
     assert not is_valid(found)
@@ -116,6 +169,52 @@ def test_validity_of_release_2() -> None:  # BEFF-41, BEFF-42, BEFF-44
     assert not is_valid(criteria(dataclasses.replace(small_cache, total_s=1799.0), whole(), 0))
 
 
+def test_other_patterns_are_not_comparable() -> None:  # BEFF-08, BEFF-20, BEFF-41
+    small_cache = settings(fs_cache_bytes=MiB)
+    for more in ({"max_chunk": MiB}, {"segment_align": 4 * MiB}):
+        found = criteria(dataclasses.replace(small_cache, **more), whole(), 0)  # type: ignore[arg-type]
+        assert [one.name for one in found if one.reached == "not reached"] == ["standard", "file size"]
+        assert not is_valid(found)
+    assert is_valid(criteria(dataclasses.replace(small_cache, max_chunk=GiB), whole(), 0))
+
+
+def test_all_rewrites_need_more_time() -> None:  # BEFF-41, BEFF-51
+    short = settings(rewrite="all")
+    assert criteria(short, whole(), 0)[1].reached == "not reached"
+    assert "2700 s wanted" in criteria(short, whole(), 0)[1].told
+    assert criteria(dataclasses.replace(short, total_s=2700.0), whole(), 0)[1].reached == "reached"
+
+
+def named(name: str, given: Settings, results: Results) -> Criterion:
+    return next(one for one in criteria(given, results, 0) if one.name == name)
+
+
+def test_each_access_method_that_counts_must_outgrow_the_cache() -> None:  # BEFF-42
+    # rewriting type 0 moves least of all, and enters the value
+    written, rewritten = whole().moved_bytes(2, "write"), whole().moved_bytes(2, "rewrite", (0,))
+    assert rewritten < written
+    cache = rewritten // 20 + 1
+    assert named("cache rule", settings(fs_cache_bytes=cache), whole()).reached == "not reached"
+    assert "(rewrite, n=2)" in named("cache rule", settings(fs_cache_bytes=cache), whole()).told
+    assert named("cache rule", settings(fs_cache_bytes=cache - 2), whole()).reached == "reached"
+    # other rewrites do not count in release 2.0, but do in 1.x
+    assert named("cache rule", settings(rewrite="all", fs_cache_bytes=cache), whole()).reached == "not reached"
+    assert named("cache rule", settings(definition="1.x", fs_cache_bytes=cache), whole()).reached == "reached"
+    unread = Results(tuple(one for one in whole().patterns if one.access != "read"))
+    assert named("cache rule", settings(fs_cache_bytes=1), unread).reached == "not reached"
+
+
+def test_warm_caches_are_told() -> None:  # BEFF-41, BEFF-42
+    def flagged(flag: str) -> Results:
+        return Results((dataclasses.replace(whole().patterns[-1], flags=(flag,)), *whole().patterns[:-1]))
+
+    small_cache = settings(fs_cache_bytes=MiB)
+    assert not is_valid(criteria(small_cache, flagged("caches_cached"), 0))
+    assert "1 patterns found their file in a cache" in named("caches", small_cache, flagged("caches_cached")).told
+    assert "not seen before 1 patterns" in named("caches", small_cache, flagged("caches_unknown")).told
+    assert "beff_flush=no" in named("caches", settings(flush=False), whole()).told
+
+
 def test_validity_of_release_1() -> None:  # BEFF-41
     short, long = settings(definition="1.x"), dataclasses.replace(settings(definition="1.x"), total_s=899.0)
     assert criteria(short, whole(), 0)[1].reached == "reached"
@@ -130,13 +229,13 @@ def test_least_file_size() -> None:  # BEFF-43
 
 def test_coordinates() -> None:  # BEFF-66
     step = Step(2, "write", ROWS[6])
-    told = coordinates(step, result(6), settings(dedicated="no"))
+    told = coordinates(step, result(6, file_bytes=12345), settings(dedicated="no"))
     assert told == {
         "contiguous_memory_bytes": MiB + 256,
         "contiguous_disk_bytes": 32776,
         "chunks_per_call": 32,
         "moved_bytes": 6 * (MiB + 256),
-        "file_bytes": 6 * (MiB + 256),
+        "file_bytes": 12345,
         "distribution": "strided",
         "wellformed": False,
         "access": "write",

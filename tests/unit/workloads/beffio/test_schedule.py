@@ -6,7 +6,7 @@ import pytest
 
 from pytest_pario.patterns.partitions import beff_partitions
 from pytest_pario.workloads.beffio.averages import ACCESSES
-from pytest_pario.workloads.beffio.schedule import order, partition_seconds, shares, types_of
+from pytest_pario.workloads.beffio.schedule import order, partition_seconds, shares, types_of, wanted_seconds
 
 
 def test_shares_and_times() -> None:  # BEFF-22, BEFF-23
@@ -40,6 +40,11 @@ def test_order_of_release_1() -> None:  # BEFF-50
 def test_rewrites(definition: str, rewrite: str, kinds: int) -> None:  # BEFF-51
     assert len(types_of("rewrite", definition, rewrite)) == kinds  # type: ignore[arg-type]
     assert len(types_of("write", definition, rewrite)) == 5  # type: ignore[arg-type]
+
+
+def test_all_rewrites_are_scheduled_for_longer() -> None:  # BEFF-51
+    assert (wanted_seconds("2.0", "type0"), wanted_seconds("2.0", "all")) == (1800, 2700)
+    assert wanted_seconds("1.x", "all") == 900
 
 
 def test_ids_are_readable_and_different() -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_pario.errors import ParameterError
+from pytest_pario.errors import HintFileError, ParameterError
 from pytest_pario.units import GiB, MiB
+from pytest_pario.workloads.beffio.hintfile import InfoLimits
 from pytest_pario.workloads.beffio.machine import describe_system, detect_machine, round_memory
 from pytest_pario.workloads.beffio.settings import PARAMETERS, Machine, Settings, read_settings
 from pytest_pario.workloads.parameters import Table, resolve
@@ -33,6 +34,56 @@ def test_defaults_of_the_profiles() -> None:  # BEFF-65
     )
 
 
+def test_a_given_time_lifts_what_the_profile_limits() -> None:  # BEFF-07, BEFF-08
+    given = read(time_s=1800)
+    assert (given.mpart, given.max_chunk, given.limit_bytes) == (16 * MiB, None, None)
+    assert given == read(time_s=1800, profile="full")
+    assert given.deviations == ()
+    assert "MPART 4194304 B in place of 16777216 B" in read("beff_max_chunk=4M", time_s=1800).deviations[0]
+    assert read("beff_segment_align=2M").deviations[-1] == "segment_align 2097152 B"
+
+
+def test_all_rewrites_take_45_minutes() -> None:  # BEFF-23, BEFF-51
+    longer = read("beff_rewrite=all", "beff_partitions=2,4,8", profile="full")
+    assert longer.total_s == 2700
+    assert longer.partition_s / longer.shares == 4.6875
+    assert read("beff_rewrite=all", time_s=60).total_s == 60
+    assert read("beff_definition=1.x", profile="full").total_s == 1800
+
+
+def test_release_1_says_that_it_rewrites_all() -> None:  # BEFF-36, BEFF-51
+    found = read("beff_definition=1.x")
+    assert found.rewrite == found.plain()["rewrite"] == "all"
+    assert "rewrite=all" in found.schedule
+    assert found == read("beff_definition=1.x", "beff_rewrite=all")
+
+
+def test_a_segment_that_one_call_of_each_size_exceeds() -> None:  # BEFF-20
+    assert read("beff_max_segment=8M").max_segment == 8 * MiB
+    with pytest.raises(ParameterError, match=r"beff_max_segment = 1048576 .* 6291456 B or more"):
+        read("beff_max_segment=1M")
+
+
+def test_lengths_of_hints_are_those_of_the_library(tmp_path: Path) -> None:  # BEFF-56
+    (tmp_path / "h").write_text(f"all all all on_open key {'v' * 300}\n")
+    pair = f"beff_hints={tmp_path / 'h'}"
+    assert read(pair).hints is not None
+    with pytest.raises(HintFileError, match="at most 255 bytes"):
+        read_settings(resolve(TABLE, [pair]), None, "quick", MACHINE, InfoLimits(36, 256))
+
+
+def test_what_two_jobs_must_have_in_common(tmp_path: Path) -> None:  # BEFF-40
+    (tmp_path / "a").write_text("all all all on_open cb_nodes 2\n")
+    (tmp_path / "b").write_text("# the same rule\n\nall all all on_open cb_nodes 2\n")
+    (tmp_path / "c").write_text("all all all on_open cb_nodes 1\n")
+    a, b, c = (read(f"beff_hints={tmp_path / name}").asked for name in "abc")
+    assert a == b
+    assert a != c
+    assert read().asked != a
+    assert read().asked != read("beff_noshared=1").asked
+    assert read().asked != read("beff_definition=1.x").asked
+
+
 def test_what_is_asked_for_is_taken(tmp_path: Path) -> None:  # BEFF-49, BEFF-65
     (tmp_path / "h").write_text("8 all all on_open cb_nodes 2\n")
     found = read(
@@ -55,6 +106,8 @@ def test_what_is_asked_for_is_taken(tmp_path: Path) -> None:  # BEFF-49, BEFF-65
         ("beff_partitions=16", "1 to 8, the ranks of this job"),
         ("beff_partitions=0", "1 to 8"),
         ("beff_partitions=2;4", "commas between"),
+        ("beff_partitions=\u00b2", "commas between"),
+        ("beff_partitions=\u0662", "commas between"),
         ("beff_partitions=2,2", "different sizes"),
         ("beff_partitions=1,2,3,4,5,6,7,8,1,2,3", "different sizes"),
         ("beff_memory=0", "beff_memory = '0'"),

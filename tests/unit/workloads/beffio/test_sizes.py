@@ -98,8 +98,28 @@ def test_a_capped_segment_is_scaled_down() -> None:  # BEFF-20
     assert capped.capped
     assert capped.length <= 12 * MiB
     assert all(1 <= few <= many for few, many in zip(capped.repetitions, whole.repetitions, strict=True))
+    # the limit is used as far as whole repetitions go
+    assert capped.length == 12 * MiB
     aligned = derive_segment(REAL, 2 * MiB, align=16 * MiB)
     assert aligned.length == 32 * MiB
+
+
+@given(
+    st.lists(st.integers(1, 5000), min_size=25, max_size=25),
+    st.sampled_from([2 * MiB, 2105344, 16 * MiB]),
+    st.sampled_from([MiB, 4 * MiB]),
+    st.integers(0, 200 * MiB),
+)
+def test_a_limit_is_kept_where_that_is_possible(counts: list[int], mpart: int, align: int, spare: int) -> None:
+    # BEFF-20
+    whole = derive_segment(dict(enumerate(counts)), mpart, align)
+    least = derive_segment({}, mpart, align).length
+    found = derive_segment(dict(enumerate(counts)), mpart, align, least + spare)
+    assert found.length <= least + spare
+    assert found.capped is (whole.length > least + spare)
+    assert min(found.repetitions) >= 1
+    assert found.capped or found == whole
+    assert set(derive_segment(dict(enumerate(counts)), mpart, align, least - 1).repetitions) == {1}
 
 
 def test_rows_of_the_model() -> None:  # BEFF-03, BEFF-12, BEFF-15, BEFF-16, BEFF-33, MODEL-08
