@@ -23,6 +23,8 @@ JOB_FACTOR, JOB_SPARE_S = 20, 120
 
 def run_beffio_bench(ranks: int, seconds: float, directory: str, mpiexec: str | None) -> int:
     """Run the benchmark on one partition under both rules, and print the table."""
+    if ranks < 1:
+        raise ParameterError("ranks", ranks, "1 or more", "--ranks")
     if not 0 < seconds <= 3600:
         raise ParameterError("time", seconds, "more than 0 and at most 3600 seconds", "--time")
     if not os.access(directory, os.W_OK | os.X_OK):

@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_pario.model import Access
-from pytest_pario.units import MB, MiB
+from pytest_pario.units import MB, MiB, format_bytes
 from pytest_pario.workloads.beffio.averages import (
     ACCESSES,
     DEFINITIONS,
-    access_value,
-    partition_value,
-    system_value,
+    Average,
     weighted_by_units,
     write_value_2,
 )
 from pytest_pario.workloads.beffio.results import PatternResult, Results, TypeResult
 from pytest_pario.workloads.beffio.schedule import types_of
 from pytest_pario.workloads.beffio.settings import Settings
-from pytest_pario.workloads.beffio.table import CHUNK_LABELS, ROWS, TYPES, is_tabled, mpart_of
+from pytest_pario.workloads.beffio.table import CHUNK_LABELS, ROWS, TYPES, is_tabled
 from pytest_pario.workloads.beffio.validity import Criterion, criteria, is_valid
+from pytest_pario.workloads.beffio.values import access_of, partition_of, system_of
 
 TICKS = {"1k": 1, "1k+8": 2, "32k": 4, "32k+8": 5, "1M": 7, "1M+8": 8, "MPART": 10}
 """Places of the chunk sizes on the pseudo-logarithmic axis of a plot (BEFF-63)."""
@@ -54,15 +53,16 @@ class Run:
 def header_lines(run: Run) -> list[str]:
     """What the run was (BEFF-04, BEFF-61)."""
     s, m = run.settings, run.settings.machine
-    active = s.max_chunk is not None and s.mpart < mpart_of(s.memory_mib)
-    capped = f", capped by max_chunk {s.max_chunk}" if active else ""
+    cache = "unknown (beff_fs_cache)" if s.fs_cache_bytes is None else format_bytes(s.fs_cache_bytes)
     told: dict[str, object] = {
         **run.header,
         "definition": s.definition,
         "T": f"{s.total_s:g} s scheduled, {run.actual_s:.1f} s measured",
-        "memory per process": f"{s.memory_mib} MiB, MPART {s.mpart} B{capped}",
+        "memory per process": f"{s.memory_mib} MiB, MPART {s.mpart} B",
+        "non-standard": ", ".join(s.deviations) or "nothing",
         "total memory": f"{m.total_memory_bytes // MiB} MiB",
         "partitions": f"{', '.join(map(str, s.partitions))} of {m.ranks} processes, {m.processes_per_node} per node",
+        "filesystem's cache": cache,
         "options": ", ".join(_options(s)),
     }
     width = max(map(len, told))
@@ -73,7 +73,6 @@ def _options(s: Settings) -> list[str]:
     told = [f"rewrite={s.rewrite}", f"termination={s.termination}", f"flush={'yes' if s.flush else 'no'}"]
     told += ["noshared"] if s.noshared else []
     told.append(f"unique_open={'yes' if s.unique_open else 'no'}")
-    told += [f"segment_align={s.segment_align} (non-standard)"] if s.segment_align != MiB else []
     told += [f"max_segment={s.max_segment}"] if s.max_segment is not None else []
     told += [f"limit={s.limit_bytes} B per pattern"] if s.limit_bytes is not None else []
     told += [f"hints={s.hints.path}"] if s.hints is not None else []
@@ -89,8 +88,7 @@ def protocol_lines(run: Run) -> list[str]:
             found = run.results.of_type(n, access, kind)
             lines += [_pattern_line(one) for one in found.patterns]
             lines += [_type_line(found, run.segments.get(n)), *_hint_lines(found)]
-        value = access_value(access, run.results.type_values(n))
-        told = f"{value.value:.3f} MB/s" if value.value is not None else f"incomplete: {', '.join(value.missing)}"
+        told = _told(access_of(run.results, access, n))
         lines.append(f"  {access}, weighted average of the types: {told}")
     for n in run.settings.partitions:
         lines += ["", *_partition_lines(run, n)]
@@ -99,7 +97,7 @@ def protocol_lines(run: Run) -> list[str]:
 
 _PATTERN_HEAD = (
     f"  {'pattern':<22} {'T_p':>8} {'l':>9} {'L':>9} {'r':>7} {'bytes':>13} {'t_pat':>9} {'io':>8} {'barrier':>8} "
-    f"{'bcast':>8} {'sync':>8} {'last io':>9} {'last dec':>9} {'dec/io':>7} {'MB/s':>10}  flags, hints"
+    f"{'bcast':>8} {'sync':>8} {'last io':>9} {'last dec':>9} {'dec/io':>7} {'all/all':>7} {'MB/s':>10}  flags, hints"
 )
 
 
@@ -108,13 +106,14 @@ def _pattern_line(one: PatternResult) -> str:
     asked |= one.hints.get("at_pattern", {})
     hints = " ".join(f"{key}={value}" for key, value in asked.items())
     dropped = one.hints.get("dropped", {})
-    ratio = NONE if one.decision_ratio is None else f"{one.decision_ratio:.3f}"
+    ratio, share = (NONE if cost is None else f"{cost:.3f}" for cost in (one.decision_ratio, one.decision_share))
     told = [*one.flags, hints, f"dropped: {' '.join(dropped)}" if dropped else ""]
+    notes = ", ".join(text for text in told if text)
     return (
         f"  {one.row.name + ' ' + one.row.kind + ' ' + one.row.label:<22} {one.scheduled_s:>8.3f} "
         f"{one.chunk_bytes:>9} {one.call_bytes:>9} {one.repetitions:>7} {one.moved_bytes:>13} {one.elapsed_s:>9.4f} "
         f"{one.io_s:>8.4f} {one.barrier_s:>8.4f} {one.broadcast_s:>8.4f} {one.sync_s:>8.4f} {one.last_call_s:>9.6f} "
-        f"{one.last_decision_s:>9.6f} {ratio:>7} {one.rate:>10.3f}  {', '.join(text for text in told if text)}"
+        f"{one.last_decision_s:>9.6f} {ratio:>7} {share:>7} {one.rate:>10.3f}  {notes}"
     ).rstrip()
 
 
@@ -193,24 +192,28 @@ def _partition_lines(run: Run, n: int) -> list[str]:
     types = run.results.type_values(n)
     lines = []
     for access in ACCESSES:
-        value = access_value(access, types)
-        if value.value is not None:
-            lines.append(f"n={n} {access}: {value.value:.3f} MB/s")
+        value = access_of(run.results, access, n)
+        if value.complete:
+            lines.append(f"n={n} {access}: {_told(value)}")
     write2 = write_value_2(types)
     if write2.value is not None:
         lines.append(f"n={n} write part of release 2.0: {write2.value:.3f} MB/s")
     for definition in DEFINITIONS:
-        average = partition_value(definition, types)
-        if average.value is not None:
-            lines.append(f"n={n} b_eff_io (definition {definition}): {average.value:.3f} MB/s")
-        elif definition == run.settings.definition:
-            lines.append(f"n={n} b_eff_io (definition {definition}): incomplete, without {_some(average.missing)}")
+        average = partition_of(run.results, definition, n)
+        if average.complete or definition == run.settings.definition:
+            lines.append(f"n={n} b_eff_io (definition {definition}): {_told(average)}")
     return lines
+
+
+def _told(average: Average) -> str:
+    if average.value is None:
+        return f"incomplete, without {_some(average.missing)}"
+    return f"{average.value:.3f} MB/s"
 
 
 def _system_lines(run: Run) -> list[str]:
     s = run.settings
-    value = system_value({n: partition_value(s.definition, run.results.type_values(n)) for n in s.partitions})
+    value = system_of(run.results, s.definition, s.partitions)
     valid = "" if is_valid(run.criteria) else ", NOT VALID for comparison"
     if value.value is None:
         return [f"b_eff_io (definition {s.definition}): incomplete, without {_some(value.missing)}"]
@@ -233,7 +236,7 @@ def terminal_lines(run: Run, files: Sequence[str]) -> list[str]:
     lines = [f"{'MB/s (10^6)':<18}" + "".join(f"{name:>12}" for name in TYPES) + f"{'average':>12}"]
     for n, access in _pairs(run):
         values = [run.results.of_type(n, access, kind).value for kind in range(len(TYPES))]
-        average = access_value(access, run.results.type_values(n)).value
+        average = access_of(run.results, access, n).value
         if any(value is not None for value in values):
             lines.append(f"{f'n={n} {access}':<18}" + "".join(_cell(value) for value in (*values, average)))
     lines += _system_lines(run)

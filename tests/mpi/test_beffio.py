@@ -20,7 +20,7 @@ CASE = Path(__file__).parent / "cases" / "beffio" / "every_byte.py"
 pytestmark = pytest.mark.skipif(bool(missing_reason()), reason=str(missing_reason()))
 
 
-# BEFF-13..19, BEFF-26, BEFF-27, BEFF-31, BEFF-32: types 0 to 4 written, rewritten in another generation, read
+# BEFF-13..19, BEFF-26, BEFF-27: types 0 to 4 written, rewritten in another generation, read
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.openmpi), 3, 4, 6])
 def test_every_byte_of_every_pattern(ranks: int, tmp_path: Path) -> None:
     more = ["noshared"] if is_openmpi() else ["shared", *(["noshared"] if ranks <= 3 else [])]
@@ -42,6 +42,30 @@ def test_every_byte_of_every_pattern(ranks: int, tmp_path: Path) -> None:
         assert "wrong byte" in one["damaged_read"]
 
 
+@pytest.mark.parametrize("word", ["", "keep", "unique"])
+def test_modes_and_syncs_of_each_type(word: str, tmp_path: Path) -> None:  # BEFF-31, BEFF-32, BEFF-33
+    with fast_scratch(tmp_path) as scratch:
+        result = run_ranks([str(CASE.with_name("modes.py")), str(scratch), word], 2, timeout=200)
+    assert result.returncode == 0, result.stderr[-3000:]
+    unique = ["UNIQUE_OPEN"] if word == "unique" else []
+    deleted = [] if word == "keep" else ["DELETE_ON_CLOSE"]
+    # fmt: off
+    modes = {
+        "write":   sorted(["CREATE", "RDWR", *unique]),
+        "rewrite": sorted(["RDWR", *unique]),
+        "read":    sorted(["RDONLY", *deleted, *unique]),
+    }
+    # fmt: on
+    told = [one for one in result.records if one["rank"] == 0]
+    assert [(one["access"], one["kind"]) for one in told] == [(a, kind) for a in modes for kind in range(5)]
+    for one in told:
+        # opened once, closed once; a sync after the last call of each pattern that was written, none for reads
+        assert one["opened"] == [modes[one["access"]]]
+        assert one["closed"] == 1
+        assert one["syncs"] == [0 if one["access"] == "read" else 1] * one["patterns"], one
+        assert one["old_file_seen"] is (one["access"] != "write"), one
+
+
 @dataclass(frozen=True)
 class Suite:
     """What a job of the suite left."""
@@ -50,6 +74,12 @@ class Suite:
     told: dict[str, dict[str, Any]]
     """By name of the test, what was saved of it."""
     folder: Path
+    overview: dict[str, Any]
+    """What was saved of the run as a whole."""
+    left: list[str]
+    """Names of the files that stayed."""
+    records: dict[str, dict[str, Any]]
+    """By name of the test, its record."""
 
     def report(self, name: str) -> str:
         """One of the files that were written."""
@@ -63,9 +93,12 @@ def run_suite(folder: Path, ranks: int, *arguments: str) -> Suite:
     given += ["--pario-param", "beff_memory=256M", "--rootdir", str(folder)]
     with fast_scratch(folder) as scratch:
         job = run_pytest(ranks, SUITE, "--pario-dir", str(scratch), *given, *arguments, directory=folder)
-        assert list(scratch.iterdir()) == []
-    found = json.loads(saved.read_text())["benchmarks"] if saved.exists() and saved.stat().st_size else []
-    return Suite(job, {one["name"]: one["extra_info"].get("beffio", {}) for one in found}, folder)
+        left = sorted(path.name for path in scratch.rglob("*"))
+        assert not left or "--pario-keep" in arguments
+    data = json.loads(saved.read_text()) if saved.exists() and saved.stat().st_size else {}
+    told = {one["name"]: one["extra_info"].get("beffio", {}) for one in data.get("benchmarks", [])}
+    records = {one["name"]: one["extra_info"].get("record", {}) for one in data.get("benchmarks", [])}
+    return Suite(job, told, folder, data.get("beffio", {}), left, records)
 
 
 def test_the_whole_suite(tmp_path: Path) -> None:  # BEFF-01, BEFF-36..38, BEFF-50, BEFF-61..63
@@ -89,6 +122,39 @@ def test_the_whole_suite(tmp_path: Path) -> None:  # BEFF-01, BEFF-36..38, BEFF-
     assert len(done.report("plot.csv").splitlines()) == 1 + 2 * (35 + 7 + 35)
     assert "NOT VALID for comparison" in done.job.output
     assert "b_eff_io n=1 write scatter 1M: 0% done" in done.job.output  # where a log can follow
+    assert done.overview["value_mb_s"] == system["value_mb_s"]
+    header = done.report("summary.txt")  # BEFF-04
+    assert re.search(r"^  MPI library +\S+", header, re.MULTILINE)
+    assert re.search(r"^  threads +1 of each process does I/O$", header, re.MULTILINE)
+
+
+def test_sizes_of_files_are_told(tmp_path: Path) -> None:  # BEFF-66
+    done = run_suite(tmp_path, 2, "-k", "n2 and not shared", "--pario-param", "beff_partitions=2")
+    assert done.job.status == 0, done.job.output[-3000:]
+
+    def sizes(access: str, kind: str) -> list[int]:
+        names = [name for name in done.told if name.startswith(f"test_pattern[n2-{access}-{kind}-p")]
+        return [done.records[name]["facts"]["coordinates"]["file_bytes"] for name in sorted(names)]
+
+    def moved(access: str, kind: str) -> int:
+        return sum(o["moved_bytes"] for n, o in done.told.items() if n.startswith(f"test_pattern[n2-{access}-{kind}-p"))
+
+    # while it is written a file grows; when it is read it is whole
+    assert sizes("write", "scatter") == sorted(set(sizes("write", "scatter")))
+    assert set(sizes("read", "scatter")) == {moved("write", "scatter")} == {sizes("write", "scatter")[-1]}
+    assert set(sizes("read", "separated")) == {moved("write", "separated") // 2}
+    for kind in ("segmented", "seg_coll"):
+        assert set(sizes("write", kind) + sizes("read", kind)) == {moved("write", kind)}
+
+
+def test_a_file_that_a_skipped_pattern_was_to_close(tmp_path: Path) -> None:  # GEN-16
+    chosen = "(write and shared and not p16 and not rewrite) or (read and shared and not rewrite)"
+    given = ["--pario-param", "beff_partitions=2", "--pario-keep"]
+    done = run_suite(tmp_path, 2, "-k", f"test_pattern and ({chosen})", *given, "-rs")
+    assert done.job.status == 0, done.job.output[-3000:]
+    assert "n2-read-shared-p16-1M+8: nothing to read" in done.job.output
+    # the file and its directory, no side file of the shared pointer
+    assert [name for name in done.left if "beffio" not in name] == ["n2-shared"]
 
 
 @pytest.mark.openmpi
@@ -102,6 +168,14 @@ def test_a_part_is_never_taken_for_the_whole(tmp_path: Path) -> None:
     assert "test_type[n2-write-separated]" in done.told
     assert not any(name.startswith(("test_access", "test_partition", "test_system")) for name in done.told)
     assert "incomplete, without n=2: write scatter" in done.job.output
+    # yet what there is was saved, with what is missing
+    assert done.overview["value_mb_s"] is None
+    assert "n=2: write scatter" in done.overview["missing"]
+    assert done.overview["settings"]["noshared"]
+    assert {one["name"] for one in done.overview["criteria"]} >= {"complete", "time", "standard", "cache rule"}
+    tables = done.overview["partitions"]["2"]["tables"]
+    assert tables["read"]["1k"]["separated"] > 0
+    assert tables["write"]["32k"]["scatter"] is None
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
@@ -132,12 +206,18 @@ def test_a_resumed_run_is_incomplete(tmp_path: Path) -> None:  # BEFF-29
     with fast_scratch(tmp_path) as scratch:
         common = [SUITE, "--pario-dir", str(scratch), "--pario-time", "0.3", "--rootdir", str(tmp_path), *given]
         common += ["--pario-param", "beff_limit=4M", "--pario-param", f"beff_report={tmp_path / 'report'}"]
+        common += ["--pario-param", "beff_max_chunk=2M"]
         first = run_pytest(2, *common, "-p", "stop", "--pario-journal", "j.jsonl", directory=tmp_path)
         assert first.status != 0
         second = run_pytest(2, *common, "--pario-resume", "j.jsonl", "-rs", directory=tmp_path)
         assert list(scratch.iterdir()) == []
+        other = [*common, "--pario-param", "beff_unique_open=1"]
+        third = run_pytest(2, *other, "--pario-resume", "j.jsonl", "-rs", directory=tmp_path)
     # three patterns of the first job, the others of the second: no value of the type
     assert "one job for all of it" in second.output, second.output[-3000:]
+    # a job that asks for something else does not even see them
+    assert "one job for all of it" not in third.output
+    assert "incomplete: without p00, p01, p02" in third.output, third.output[-3000:]
 
 
 FAILING = """
@@ -168,6 +248,29 @@ def test_a_failed_pattern_spoils_its_type_only(tmp_path: Path) -> None:
     whole = ("write-scatter", "write-separated", "rewrite-scatter", "read-scatter", "read-separated")
     assert {name for name in done.told if name.startswith("test_type")} == {f"test_type[n2-{one}]" for one in whole}
     assert "errors           not reached  1" in done.report("summary.txt")
+
+
+REFUSING = """
+from pytest_pario.access.chained import ChainedFile
+
+real = ChainedFile.open
+
+def refuse(self):
+    if self.phase == "write" and "separated" in self._first.path.name:
+        raise OSError("made to fail")
+    return real(self)
+
+ChainedFile.open = refuse
+"""
+
+
+def test_a_file_that_cannot_be_opened_fails_once(tmp_path: Path) -> None:
+    (tmp_path / "refuse.py").write_text(REFUSING)
+    given = ["--pario-param", "beff_partitions=2", "-p", "refuse", "-rsf"]
+    done = run_suite(tmp_path, 2, *given, "-k", "test_pattern and (separated or (write and scatter))")
+    counts = done.job.counts()
+    assert (counts["failed"], counts["skipped"]) == (1, 15), done.job.output[-3000:]
+    assert "its file was given up when n2-write-separated-p17-1M failed" in done.job.output
 
 
 def test_hints_of_an_options_file(tmp_path: Path) -> None:  # BEFF-53, BEFF-55, BEFF-57
@@ -202,6 +305,10 @@ REFUSED = [
     (["--pario-param", "beff_memory=0"],                   "beff_memory"),
     (["--pario-param", "beff_segment_align=4T"],           "needs at least"),
     (["--pario-param", "beff_hints=bad.hints"],            "bad.hints:2: access"),
+    (["--pario-param", "beff_hints=long.hints"],           "long.hints:1: value"),
+    (["--pario-param", "beff_partitions=\u00b2"],           "whole numbers of 1 to 2"),
+    (["--pario-param", "beff_report=bad.hints/report"],    "a prefix of files that can be written"),
+    (["--pario-param", "beff_max_segment=1M"],             "6291456 B or more"),
     (["--pario-param", "beff_definition=0.9"],             "one of 1.x, 2.0"),
 ]
 # fmt: on
@@ -210,6 +317,7 @@ REFUSED = [
 @pytest.mark.parametrize(("arguments", "told"), REFUSED, ids=[told for _, told in REFUSED])
 def test_refused_before_any_io(arguments: list[str], told: str, tmp_path: Path) -> None:  # BEFF-49, BEFF-56, BEFF-65
     (tmp_path / "bad.hints").write_text("# x\nall writing all on_open key value\n")
+    (tmp_path / "long.hints").write_text(f"all all all on_open key {'v' * 1500}\n")
     done = run_suite(tmp_path, 2, *arguments)
     assert done.job.status == 4, done.job.output
     assert done.job.output.count(told) == 1, done.job.output

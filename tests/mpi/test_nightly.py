@@ -114,6 +114,7 @@ def test_nights_of_b_eff_io_are_comparable_although_time_decides_their_bytes(tmp
 
     def run(seconds: float) -> Job:
         chosen = ["-k", "n2 and write and separated", f"--pario-time={seconds}", "--pario-param=beff_limit=4M"]
+        chosen += ["--pario-param=beff_max_chunk=2M"]
         where = ["--pario-dir=.", "--pario-machine=box", "--pario-save", "--benchmark-quiet"]
         return run_pytest(2, str(suite), *chosen, *where, directory=tmp_path)
 

@@ -93,8 +93,9 @@ class PatternResult:
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> PatternResult:
-        """From plain data."""
-        return cls(**{**data, "flags": tuple(data["flags"])})
+        """From plain data, which may hold more."""
+        known = {one.name: data[one.name] for one in dataclasses.fields(cls) if one.name in data}
+        return cls(**{**known, "flags": tuple(data["flags"])})
 
 
 @dataclass(frozen=True)
