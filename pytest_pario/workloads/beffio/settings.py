@@ -111,7 +111,7 @@ class Settings:
         least = derive_segment({}, self.mpart, self.segment_align).length
         if self.max_segment is not None and self.max_segment < least:
             allowed = f"{least} B or more, one call of each chunk size with MPART = {self.mpart} B"
-            raise ParameterError("beff_max_segment", self.max_segment, allowed, "--pario-param")
+            raise ParameterError("beff_max_segment", self.max_segment, allowed, "command line or environment")
 
     @property
     def memory_mib(self) -> int:
