@@ -23,7 +23,7 @@ def test_a_whole_run() -> None:
     assert [progress.done(step) for step in WHOLE] == sorted({progress.done(step) for step in WHOLE})
     assert progress.done(WHOLE[-1]) == pytest.approx(1, abs=0.001)
     # T is for all access methods; what time drives is the writing of types 0 to 2
-    assert progress.scheduled_s(WHOLE[0]) == (0, pytest.approx(WRITTEN * UNIT_S))
+    assert progress.scheduled_s(WHOLE[0]) == pytest.approx((0, WRITTEN * UNIT_S))
     used, total = progress.scheduled_s(WHOLE[-1])
     assert used == total
 
@@ -33,7 +33,7 @@ def test_only_what_was_selected_counts() -> None:
     progress = Progress(chosen, UNIT_S)
     rewriting = by_id(chosen, "n2-rewrite-scatter-p00-1M")
     assert progress.done(rewriting) == pytest.approx(1 / 3)
-    assert progress.scheduled_s(rewriting) == (pytest.approx(18 * UNIT_S), pytest.approx(18 * UNIT_S))
+    assert progress.scheduled_s(rewriting) == pytest.approx((18 * UNIT_S, 18 * UNIT_S))
     second = progress.done(chosen[1])
     assert second == pytest.approx(SMALL / (3 * (18 + SMALL)))
 
