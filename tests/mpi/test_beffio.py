@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -209,10 +210,12 @@ def test_a_resumed_run_is_incomplete(tmp_path: Path) -> None:  # BEFF-29
         common += ["--pario-param", "beff_max_chunk=2M"]
         first = run_pytest(2, *common, "-p", "stop", "--pario-journal", "j.jsonl", directory=tmp_path)
         assert first.status != 0
+        # a job that resumes goes on with the journal
+        shutil.copy(tmp_path / "j.jsonl", tmp_path / "k.jsonl")
         second = run_pytest(2, *common, "--pario-resume", "j.jsonl", "-rs", directory=tmp_path)
         assert list(scratch.iterdir()) == []
         other = [*common, "--pario-param", "beff_unique_open=1"]
-        third = run_pytest(2, *other, "--pario-resume", "j.jsonl", "-rs", directory=tmp_path)
+        third = run_pytest(2, *other, "--pario-resume", "k.jsonl", "-rs", directory=tmp_path)
     # three patterns of the first job, the others of the second: no value of the type
     assert "one job for all of it" in second.output, second.output[-3000:]
     # a job that asks for something else does not even see them
