@@ -3,7 +3,7 @@
 It is a process of its own, in its own session, because MPICH kills every rank as soon as one dies: the hub is left to
 say which rank died in which test and to close the journal. It sleeps in `select` while nothing is due.
 
-Run as `python -m pytest_pario.session.hub`; root writes one JSON line of settings to its standard input.
+Run as `python -m pytest_pario.session.hub START_LIMIT_S`; root writes one JSON line of settings to its standard input.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pytest_pario.session.journal import SUPERVISED, append_line
+from pytest_pario.session.journal import append_line, supervisor_of
 from pytest_pario.session.processes import parent_of, remove
 from pytest_pario.session.ranks import name_ranks
 from pytest_pario.session.watch import Peer, Watch
@@ -40,10 +40,14 @@ from pytest_pario.session.wire import (
 
 PARENT_CHECK_S = 5.0
 """How often the hub looks whether the launcher is still there."""
-START_S, WARN_S = 120.0, 20.0
-"""How long MPI may take to start before root is ended, and before a word is said about it."""
+WARN_S = 20.0
+"""How long MPI may take to start before a word is said about it."""
 SEND_LIMIT_S = 10.0
 """A rank that takes nothing for this long is given up."""
+HELLO_S = 10.0
+"""How long a peer may take to prove that it belongs to this job."""
+SPARE_STRANGERS = 64
+"""Peers beyond one per rank that may be proving themselves at a time."""
 
 
 class Connection:
@@ -52,6 +56,7 @@ class Connection:
     def __init__(self, sock: socket.socket) -> None:
         """Challenge the peer."""
         self.sock, self.nonce = sock, secrets.token_hex(16)
+        self.hello_until = time.monotonic() + HELLO_S
         self.assembler = Assembler(HELLO_LIMIT_BYTES)
         self.rank: int | None = None
         self.channel = ""
@@ -72,10 +77,12 @@ class Hub:
         self.watch = Watch(self.size, float(settings["timeout_s"]), float(settings["grace_s"]), time.monotonic())
         self.join_until = time.monotonic() + float(settings["join_s"])
         self.channels: dict[tuple[int, str], Connection] = {}
-        self.strangers: set[Connection] = set()
+        self.strangers: dict[Connection, None] = {}
+        """Peers that have not proved themselves, the oldest first."""
         self.scratch: set[str] = set()
         self.selector = selectors.DefaultSelector()
         self.listener = socket.create_server((settings["bind"], 0), backlog=min(2 * self.size + 8, 4096))
+        self.listener.setblocking(False)
         self.selector.register(self.listener, selectors.EVENT_READ)
 
     @property
@@ -100,6 +107,7 @@ class Hub:
         due = [self.parent_check_at]
         if not self._complete():
             due.append(self.join_until)
+        due += [stranger.hello_until for stranger in self.strangers]
         deadline = self.watch.deadline()
         if deadline is not None:
             due.append(deadline)
@@ -109,17 +117,21 @@ class Hub:
         return len(self.channels) == 2 * self.size or bool(self.watch.gone)
 
     def _accept(self) -> None:
-        sock, _ = self.listener.accept()
-        # nobody can tie the hub up by opening connections without proving the token
-        if len(self.strangers) > self.size + 64:
-            sock.close()
+        """Take a peer in; the oldest strangers make room, for a rank proves itself at once."""
+        while len(self.strangers) >= self.size + SPARE_STRANGERS:
+            self._drop(next(iter(self.strangers)))
+        try:
+            sock, _ = self.listener.accept()
+        except OSError:  # gone again, or no file descriptor left
+            if self.strangers:
+                self._drop(next(iter(self.strangers)))
             return
         try:
             connection = Connection(sock)
         except OSError:
             sock.close()
             return
-        self.strangers.add(connection)
+        self.strangers[connection] = None
         self.selector.register(sock, selectors.EVENT_READ, connection)
 
     def _read(self, connection: Connection) -> None:
@@ -130,7 +142,9 @@ class Hub:
             chunk, messages = b"", []
         for message in messages:
             if connection.rank is None:
-                self._admit(connection, message)
+                if not self._admits(connection, message):
+                    chunk = b""
+                    break
             elif message.get("op") == "scratch":
                 self._note_scratch(message)
             elif message.get("op") == "journal":
@@ -140,36 +154,44 @@ class Hub:
         if not chunk:
             self._drop(connection)
 
-    def _admit(self, connection: Connection, hello: Message) -> None:
+    def _admits(self, connection: Connection, hello: Message) -> bool:
+        """Whether this is a rank of this job; whatever a stranger says costs no more than its own connection."""
+        try:
+            return self._admit(connection, hello)
+        except Exception:
+            return False
+
+    def _admit(self, connection: Connection, hello: Message) -> bool:
         """Only a rank of this job, each channel once."""
         rank, channel = hello.get("rank"), hello.get("channel")
-        known = isinstance(rank, int) and 0 <= rank < self.size and channel in (CALL, ALARM)
-        if (
-            not known
-            or not proof_holds(self.token, connection.nonce, f"rank {rank} {channel}", hello.get("proof"))
-            or (rank, channel) in self.channels
-        ):
-            self._drop(connection)
-            return
-        assert isinstance(rank, int)
+        if type(rank) is not int or not 0 <= rank < self.size or channel not in (CALL, ALARM):
+            return False
+        if not proof_holds(self.token, connection.nonce, f"rank {rank} {channel}", hello.get("proof")):
+            return False
+        if (rank, str(channel)) in self.channels:
+            return False
+        peer = Peer(rank, str(hello.get("host")), int(hello.get("pid", 0)), hello.get("boot") == self.settings["boot"])
+        answer = encode({"proof": proof(self.token, str(hello.get("nonce")), "hub")})
         connection.rank, connection.channel = rank, str(channel)
         connection.assembler.limit = MESSAGE_LIMIT_BYTES
-        self.strangers.discard(connection)
+        self.strangers.pop(connection, None)
         self.channels[rank, connection.channel] = connection
-        host, pid = str(hello.get("host")), int(hello.get("pid", 0))
-        self.watch.peers[rank] = Peer(rank, host, pid, hello.get("boot") == self.settings["boot"])
-        connection.sock.sendall(encode({"proof": proof(self.token, str(hello.get("nonce")), "hub")}))
+        self.watch.peers[rank] = peer
+        connection.sock.sendall(answer)
+        return True
 
     def _drop(self, connection: Connection) -> None:
         with contextlib.suppress(KeyError, ValueError):
             self.selector.unregister(connection.sock)
         connection.sock.close()
-        self.strangers.discard(connection)
+        self.strangers.pop(connection, None)
         if connection.rank is not None:
             self.watch.on_eof(connection.rank, time.monotonic())
 
     def _tick(self) -> None:
         now = time.monotonic()
+        for stranger in [one for one in self.strangers if now >= one.hello_until]:
+            self._drop(stranger)
         if now >= self.join_until and not self._complete():
             missing = [rank for rank in range(self.size) if (rank, ALARM) not in self.channels]
             self.watch.gone |= set(missing)
@@ -210,8 +232,9 @@ class Hub:
 
     def _speak(self, words: str) -> None:
         """Tell the terminal; MPICH forwards what the hub says even after root was killed."""
-        journal = None if os.environ.get(SUPERVISED) else self.settings.get("journal")
-        resume = f"\npario: finished tests are in {journal}; go on with --pario-resume {journal}" if journal else ""
+        journal, resume = self.settings.get("journal"), ""
+        if journal and not supervisor_of(Path(journal), os.environ):
+            resume = f"\npario: finished tests are in {journal}; go on with --pario-resume {journal}"
         with contextlib.suppress(OSError):
             os.write(2, f"\n{words}{resume}\n".encode())
 
@@ -254,18 +277,28 @@ def await_settings(limit_s: float) -> str:
     return ""
 
 
+def open_hub(settings: dict[str, Any]) -> tuple[Hub | None, dict[str, Any]]:
+    """A hub that listens, and what to answer root: its port, or why there is none."""
+    try:
+        hub = Hub(settings)
+    except OSError as error:
+        return None, {"problem": error.strerror or str(error)}
+    return hub, {"port": hub.port}
+
+
 def main() -> NoReturn:
     """Wait for root's settings, answer with the port, serve."""
     # the hub outlives root's signals: it is the one that reports them
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, signal.SIG_IGN)
-    line = await_settings(float(os.environ.get("PARIO_START_TIMEOUT", START_S)))
+    line = await_settings(float(sys.argv[1]))
     if line:
-        hub = Hub(json.loads(line))
-        sys.stdout.write(json.dumps({"port": hub.port}) + "\n")
+        hub, answer = open_hub(json.loads(line))
+        sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
         os.close(1)
-        hub.run()
+        if hub is not None:
+            hub.run()
     os._exit(0)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import secrets
 import socket
 import struct
@@ -21,10 +22,16 @@ CALL, ALARM = "call", "alarm"
 HEADER = struct.Struct(">I")
 MESSAGE_LIMIT_BYTES = 32 << 20
 """Upper bound of one message; far above the bounded texts that ranks send."""
+ROOM_BYTES = 1 << 20
+"""What a message holds beside the ranks' data."""
 HELLO_LIMIT_BYTES = 4096
 """Upper bound before a peer has proved itself."""
 TEXT_LIMIT = 48 << 10
 """A captured text is cut to this many characters: the first quarter and the last three."""
+
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
+"""What a proof looks like: SHA-256 in hexadecimal."""
 
 
 class WireError(Exception):
@@ -97,8 +104,9 @@ def proof(token: str, nonce: str, claim: str) -> str:
 
 
 def proof_holds(token: str, nonce: str, claim: str, given: object) -> bool:
-    """Compare in constant time."""
-    return isinstance(given, str) and hmac.compare_digest(proof(token, nonce, claim).encode(), given.encode())
+    """Compare in constant time; what is no digest at all is refused before."""
+    known = isinstance(given, str) and DIGEST.fullmatch(given) is not None
+    return known and hmac.compare_digest(proof(token, nonce, claim), str(given))
 
 
 def join(sock: socket.socket, token: str, rank: int, channel: str, facts: Message) -> None:
@@ -116,7 +124,12 @@ def cut_text(text: str, limit: int = TEXT_LIMIT) -> str:
     if len(text) <= limit:
         return text
     head, tail = limit // 4, limit - limit // 4
-    return f"{text[:head]}\n[... {len(text) - limit} characters left out ...]\n{text[-tail:]}"
+    return f"{text[:head]}\n[... {len(text) - limit} characters left out ...]\n{text[len(text) - tail :]}"
+
+
+def budget_bytes(size: int) -> int:
+    """How much one of `size` ranks may say, where root hears all of them in one message."""
+    return (MESSAGE_LIMIT_BYTES - ROOM_BYTES) // size
 
 
 def _checked(length: int, limit: int) -> int:
