@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ from pytest_pario.errors import ParioError
 from pytest_pario.session.operator_cli import add_commands
 
 USAGE_STATUS = 2
+PIPE_STATUS = 128 + signal.SIGPIPE
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,10 +25,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if rest and not getattr(arguments, "takes_rest", False):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
-        return int(arguments.handler(arguments, rest))
+        status = int(arguments.handler(arguments, rest))
+        sys.stdout.flush()
+        return status
     except ParioError as error:
         print(f"pario: {error}", file=sys.stderr)
         return USAGE_STATUS
+    except BrokenPipeError:  # `| head -1`: the rest was not wanted
+        from pytest_pario.session.progress import hush
+
+        hush(sys.stdout)
+        return PIPE_STATUS
 
 
 def build_parser() -> argparse.ArgumentParser:

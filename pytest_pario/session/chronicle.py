@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,15 @@ from pytest_pario import __version__
 from pytest_pario.errors import JournalError
 from pytest_pario.session.benchmarks import recall_benchmark, record_benchmark
 from pytest_pario.session.client import HubClient
-from pytest_pario.session.journal import SCHEMA, History, Journal, default_path, read_history
+from pytest_pario.session.journal import (
+    SCHEMA,
+    History,
+    Journal,
+    JournalLock,
+    default_path,
+    read_history,
+    supervisor_of,
+)
 from pytest_pario.session.keys import OPTIONS
 from pytest_pario.session.longrepr import RanksRepr, abort_report, report_phase
 from pytest_pario.session.wire import cut_text
@@ -27,8 +36,11 @@ class Chronicle:
         """Open the journal, or read the one to be resumed."""
         self.config, self.client = config, client
         options = config.stash[OPTIONS]
-        self.history = self._read(options.resume, len(hosts)) if options.resume else History()
         self.path = options.journal or default_path(config.rootpath)
+        self.supervisor = supervisor_of(self.path, os.environ)
+        """Token of the `pario run` above, which holds the lock of the journal and resumes it after this job."""
+        self._lock = None if self.supervisor else JournalLock(self.path, resumes=options.resume is not None)
+        self.history = self._read(options.resume, len(hosts)) if options.resume else History()
         try:
             self.journal = Journal(self.path)
         except OSError as error:
@@ -40,6 +52,7 @@ class Chronicle:
             ranks=len(hosts),
             processes=hosts,
             argv=sys.argv[1:],
+            supervisor=self.supervisor,
         )
         client.tell("journal", path=str(self.path.absolute()))
         self.item: pytest.Item | None = None
@@ -64,11 +77,11 @@ class Chronicle:
         self.journal.write("start", nodeid=item.nodeid)
         self.client.tell("test", nodeid=item.nodeid, timeout_s=timeout_s)
 
-    def note(self, report: pytest.TestReport) -> None:
-        """Keep a report of the running test."""
+    def note(self, report: pytest.TestReport, ends_phase: bool) -> None:
+        """Keep a report of the running test; that of a subtest does not end the phase."""
         if self.item is not None and report.nodeid == self.item.nodeid:
             self._reports.append(report)
-            self.phase = NEXT_PHASE[report.when]
+            self.phase = NEXT_PHASE[report.when] if ends_phase else report.when
 
     def end(self, item: pytest.Item) -> None:
         """The test is finished: on disk before the next one starts."""

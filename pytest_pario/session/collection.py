@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from pytest_pario.session.ranks import name_ranks
+from pytest_pario.session.wire import TEXT_LIMIT, cut_text
 
 
 def digest(nodeids: Sequence[str]) -> str:
@@ -27,11 +29,10 @@ def first_difference(root: Sequence[str], other: Sequence[str]) -> str | None:
     return None
 
 
-def describe_differences(collected: Mapping[int, Sequence[str]]) -> str | None:
+def describe_differences(differences: Mapping[int, str | None]) -> str | None:
     """One sentence about all ranks whose collection differs from root's; equal differences are told once."""
     by_difference: dict[str, list[int]] = {}
-    for rank, nodeids in sorted(collected.items()):
-        difference = first_difference(collected[0], nodeids)
+    for rank, difference in sorted(differences.items()):
         if difference is not None:
             by_difference.setdefault(difference, []).append(rank)
     if not by_difference:
@@ -39,3 +40,14 @@ def describe_differences(collected: Mapping[int, Sequence[str]]) -> str | None:
     return "the ranks collected different tests: " + "; ".join(
         f"{name_ranks(ranks)} {difference}" for difference, ranks in by_difference.items()
     )
+
+
+def errors_within(errors: Sequence[tuple[str, str, str]], budget_bytes: int) -> list[tuple[str, str, str]]:
+    """Collection errors (module, text, line) with texts cut to a budget, for root hears those of all ranks at once."""
+    cut, limit = list(errors), TEXT_LIMIT
+    while len(json.dumps(cut)) > budget_bytes:
+        limit //= 2
+        # names alone may be too many
+        kept = errors if limit else cut[: len(cut) // 2]
+        cut = [(nodeid, cut_text(text, limit), cut_text(line, limit)) for nodeid, text, line in kept]
+    return cut

@@ -1,7 +1,8 @@
 """The journal: one JSON line per event, so that an aborted job loses nothing that was measured.
 
 Schema 1, one object per line:
-    session  schema, time, ranks, hosts, argv            first line of every job; a resumed journal has several
+    session  schema, time, ranks, processes, argv,       first line of every job; a resumed journal has several
+             supervisor                                  token of the `pario run` that started the job
     start    nodeid                                      root enters a test
     selected count                                       how many tests the job is going to run or replay
     end      nodeid, outcome, reports, benchmark         the test is finished; on disk before the next one starts
@@ -13,11 +14,14 @@ Schema 1, one object per line:
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
 import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,16 +31,70 @@ from pytest_pario.errors import JournalError
 SCHEMA = 1
 
 SUPERVISED = "PARIO_SUPERVISED"
-"""Set by `pario run`, which resumes the rest in a new job: the last job then prints the one summary."""
+"""Set by `pario run` to a token of the job and the journal that it guards (`TOKEN:PATH`). It resumes the rest in a new
+job: the last job then prints the one summary."""
+
+SETTLE_S = 0.1
+"""How long another process may take to write the rest of a line."""
+
+# what is read of each event; a resumed journal comes from outside
+FIELDS: dict[str, dict[str, type]] = {
+    "session": {"ranks": int},
+    "selected": {"count": int},
+    "start": {"nodeid": str},
+    "end": {"nodeid": str, "outcome": str},
+    "stop": {"reason": str},
+    "finish": {"exitstatus": int},
+}
 
 
 def append_line(path: Path, entry: dict[str, Any], durable: bool) -> None:
     """Append one entry in one write; `durable` puts it on disk before returning."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
+        _mend(descriptor)
         _write(descriptor, entry, durable)
     finally:
         os.close(descriptor)
+
+
+def supervisor_of(journal: Path, environment: Mapping[str, str]) -> str | None:
+    """Token of the `pario run` that guards this journal; None where there is none, as in a job that a test starts."""
+    token, _, path = environment.get(SUPERVISED, "").partition(":")
+    return token if token and Path(path) == journal.absolute() else None
+
+
+class JournalLock:
+    """A journal belongs to one run at a time: held until closed or until the process ends."""
+
+    def __init__(self, path: Path, resumes: bool) -> None:
+        """Take it, or refuse where another run has it; where the filesystem has no locks nothing is held."""
+        self.path = path
+        try:
+            if not resumes:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | (0 if resumes else os.O_CREAT), 0o644)
+        except OSError as error:
+            does = "read" if isinstance(error, FileNotFoundError) else "write"
+            raise JournalError(f"cannot {does} journal {path}: {error.strerror}") from error
+        self._lock()
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                os.close(self._descriptor)
+                raise JournalError(
+                    f"journal {self.path} is being written by another run; wait for its end, or take another journal"
+                ) from error
+
+    def release(self) -> None:
+        """Let it go; a journal in which nothing was written is not left behind."""
+        with contextlib.suppress(OSError):
+            if os.fstat(self._descriptor).st_size == 0:
+                self.path.unlink()
+        os.close(self._descriptor)
 
 
 class Journal:
@@ -46,7 +104,8 @@ class Journal:
         """Open for appending; directories are made."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        _mend(self._descriptor)
 
     def write(self, event: str, durable: bool = False, **fields: Any) -> None:
         """Append an event."""
@@ -74,6 +133,8 @@ class History:
     """Of the last job, where it came to its end."""
     processes: list[dict[str, Any]] = field(default_factory=list)
     """Host and pid of each rank of the last job."""
+    supervisor: str | None = None
+    """Token of the `pario run` that started the last job."""
     selected: int | None = None
     """How many tests the last job selected."""
 
@@ -84,10 +145,11 @@ def read_history(path: Path) -> History:
     for entry in read_entries(path):
         event, nodeid = entry["event"], entry.get("nodeid")
         if event == "session":
-            history.ranks, history.processes = int(entry["ranks"]), entry.get("processes", [])
+            history.ranks, history.processes = entry["ranks"], entry.get("processes", [])
+            history.supervisor = entry.get("supervisor")
             history.running = history.abort = history.stopped = history.exitstatus = None
         elif event == "selected":
-            history.selected = int(entry["count"])
+            history.selected = entry["count"]
         elif event == "start":
             history.running = str(nodeid)
         elif event == "end":
@@ -96,9 +158,9 @@ def read_history(path: Path) -> History:
         elif event == "abort":
             history.abort = entry
         elif event == "stop":
-            history.stopped = str(entry["reason"])
+            history.stopped = entry["reason"]
         elif event == "finish":
-            history.exitstatus = int(entry["exitstatus"])
+            history.exitstatus = entry["exitstatus"]
     return history
 
 
@@ -124,7 +186,43 @@ def read_entries(path: Path) -> Iterator[dict[str, Any]]:
             raise JournalError(f"{path} is not a journal: its first line is {event!r}, not a session")
         if event == "session" and entry.get("schema") != SCHEMA:
             raise JournalError(f"{path}:{number} has schema {entry.get('schema')!r}; this release reads {SCHEMA}")
+        problem = _problem(entry)
+        if problem:
+            raise JournalError(f"{path}:{number}: {problem}")
         yield entry
+
+
+def _problem(entry: dict[str, Any]) -> str | None:
+    """What is wrong with a line that should be one of ours."""
+    for name, kind in FIELDS.get(entry["event"], {}).items():
+        if type(entry.get(name)) is not kind:
+            return f"{entry['event']!r} has {name} = {entry.get(name)!r}, which is no {kind.__name__}"
+    if entry["event"] == "end" and not isinstance(entry.get("abort", entry.get("reports")), dict | list):
+        return "'end' has neither reports nor abort"
+    return None
+
+
+def _mend(descriptor: int) -> None:
+    """Cut off the torn line that a killed writer left, or what is appended would be lost with it."""
+    if not _torn_at(descriptor):
+        return
+    time.sleep(SETTLE_S)
+    end = size = _torn_at(descriptor)
+    while end:
+        begin = max(0, end - (1 << 16))
+        newline = os.pread(descriptor, end - begin, begin).rfind(b"\n")
+        end = begin
+        if newline >= 0:
+            end += newline + 1
+            break
+    if size:
+        os.ftruncate(descriptor, end)
+
+
+def _torn_at(descriptor: int) -> int:
+    """Size of a file that does not end with a whole line; 0 where it does."""
+    size = os.fstat(descriptor).st_size
+    return size if size and os.pread(descriptor, 1, size - 1) != b"\n" else 0
 
 
 def _write(descriptor: int, entry: dict[str, Any], durable: bool) -> None:

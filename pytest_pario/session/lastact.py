@@ -6,14 +6,12 @@ for other ranks: fixtures are not torn down, MPI is not called.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_pario.session.journal import SUPERVISED
 from pytest_pario.session.longrepr import abort_report
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ class LastAct:
         if order["dead"] is not None:
             time.sleep(KILL_S)
         captured = self._stop_capturing(config)
-        if os.environ.get(SUPERVISED) and not order.get("stop"):
+        if chronicle.supervisor and not order.get("stop"):
             return  # the next job reports this one's tests too
         item, session = chronicle.item, chronicle.pytest_session
         if order.get("stop"):
@@ -61,7 +59,7 @@ class LastAct:
             session.exitstatus = order["status"]
             config.pluginmanager.unregister(self.session)  # its wrapper of the next hook meets the other ranks
             config.hook.pytest_sessionfinish(session=session, exitstatus=order["status"])
-        if not os.environ.get(SUPERVISED):
+        if not chronicle.supervisor:
             self.say(f"the job ended early; go on with --pario-resume {chronicle.path}")
         sys.stdout.flush()
 

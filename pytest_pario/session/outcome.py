@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pytest_pario.session.ranks import name_ranks
+from pytest_pario.session.wire import TEXT_LIMIT, cut_text
 
 IDLE = "idle"
 """Outcome of a rank that takes no part in a test."""
@@ -34,6 +36,19 @@ class RankOutcome:
     """Failed only because another rank did (RemoteTaskError)."""
     sections: list[tuple[str, str]] = field(default_factory=list)
     """Captured output of this phase."""
+    subtests: int = 0
+    """How many subtests this rank had in this phase."""
+
+    def within(self, budget_bytes: int) -> RankOutcome:
+        """The same with texts cut so that its message stays below a budget; root gets those of all ranks in one."""
+        limit, cut = TEXT_LIMIT, self
+        while (self.text or self.sections) and len(json.dumps(cut.to_wire())) > budget_bytes and limit:
+            limit //= 2
+            sections = [(name, cut_text(output, limit)) for name, output in self.sections]
+            crash = self.crash and (self.crash[0], self.crash[1], cut_text(self.crash[2], limit))
+            # beyond all measure: many sections
+            cut = replace(self, text=cut_text(self.text, limit), crash=crash, sections=sections if limit else [])
+        return cut
 
     def to_wire(self) -> dict[str, Any]:
         """Plain data for the hub; defaults are left out, for most messages are `passed`."""
@@ -72,6 +87,8 @@ def merge(outcomes: Sequence[RankOutcome], size: int | None = None) -> Merged:
     skipped = [one for one in active if one.outcome == "skipped" and one.xfail is None]
     if failed:
         return _merge_failures(failed, size)
+    if len({one.subtests for one in active}) > 1:
+        return _refuse_uneven_subtests(active)
     if skipped:
         return _merge_skips(skipped, active)
     if xfailed:
@@ -91,6 +108,15 @@ def _merge_failures(failed: list[RankOutcome], size: int) -> Merged:
     if crash and size > 1:
         crash = (crash[0], crash[1], f"{name_ranks(one.rank for one in primary)} of {size}: {crash[2]}")
     return Merged("failed", None, crash, _distinct(primary, size))
+
+
+def _refuse_uneven_subtests(active: list[RankOutcome]) -> Merged:
+    by_count: dict[int, list[int]] = {}
+    for one in active:
+        by_count.setdefault(one.subtests, []).append(one.rank)
+    told = ", ".join(f"{name_ranks(ranks)} had {count}" for count, ranks in by_count.items())
+    sentence = f"ranks disagree about the number of subtests: {told}; have the same subtests on all ranks"
+    return Merged("failed", None, ("", 0, sentence), (("", sentence),))
 
 
 def _merge_skips(skipped: list[RankOutcome], active: list[RankOutcome]) -> Merged:

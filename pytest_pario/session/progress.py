@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import errno
 import json
+import os
 import shutil
 import time
 from pathlib import Path
@@ -14,6 +17,27 @@ LOG_EVERY_S = 60.0
 TAIL = 4000
 
 
+def put(stream: TextIO, text: str) -> bool:
+    """Write; False where the reader is gone (`| head -1`, a closed terminal), and from then on nothing is written."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EIO):
+            raise
+        hush(stream)
+        return False
+    return True
+
+
+def hush(stream: TextIO) -> None:
+    """Let what is written to a stream go nowhere, also what its buffer still holds when Python ends."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
 class Display:
     """Forwards a job's output; on a terminal the last line tells the progress, in a log a plain line now and then."""
 
@@ -21,6 +45,8 @@ class Display:
         """Show `job` on `stream`, with facts from its journal."""
         self.stream, self.job = stream, job
         self.is_terminal = stream.isatty()
+        self.is_lost = False
+        """Nobody reads the stream any more."""
         self.tail = ""
         """End of the output so far."""
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -33,11 +59,10 @@ class Display:
         text = self._decode(chunk)
         self.tail = (self.tail + text)[-TAIL:]
         if not self.is_terminal:
-            self.stream.write(text)
-            self.stream.flush()
+            self._put(text)
             return
         whole, newline, self._partial = (self._partial + text).rpartition("\n")
-        self.stream.write(f"\r\x1b[K{whole}{newline}")
+        self._put(f"\r\x1b[K{whole}{newline}")
         self._draw()
 
     def tick(self) -> None:
@@ -48,18 +73,17 @@ class Display:
             self._draw()
         if not self.is_terminal and self._facts.running and now - self._told_at >= LOG_EVERY_S:
             self._told_at = now
-            self.stream.write(f"\npario: {self._facts.sentence()}\n")
-            self.stream.flush()
+            self._put(f"\npario: {self._facts.sentence()}\n")
 
     def close(self) -> None:
         """Leave a clean line."""
         if self.is_terminal:
-            self.stream.write(f"\r\x1b[K{self._partial}")
-            if self._partial:
-                self.stream.write("\n")
+            self._put(f"\r\x1b[K{self._partial}" + ("\n" if self._partial else ""))
         elif self.tail and not self.tail.endswith("\n"):
-            self.stream.write("\n")
-        self.stream.flush()
+            self._put("\n")
+
+    def _put(self, text: str) -> None:
+        self.is_lost = not put(self.stream, text) or self.is_lost
 
     def _draw(self) -> None:
         self._drawn_at = time.monotonic()
@@ -67,8 +91,7 @@ class Display:
         status = f"[job {self.job}: {self._facts.sentence()}]"
         room = columns - 1 - len(self._partial)
         shown = self._partial + (" " + status)[: max(0, room)] if room > 8 else self._partial[-columns + 1 :]
-        self.stream.write(f"\r\x1b[K{shown}")
-        self.stream.flush()
+        self._put(f"\r\x1b[K{shown}")
 
 
 class JournalTail:
@@ -93,7 +116,9 @@ class JournalTail:
         self._offset += len(added)
         *lines, self._rest = (self._rest + added).split(b"\n")
         for line in lines:
-            self._take(json.loads(line))
+            # a line that was torn and mended meanwhile; reading the journal as a whole says what is wrong
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                self._take(json.loads(line))
 
     def _take(self, entry: dict[str, object]) -> None:
         if entry["event"] == "selected":

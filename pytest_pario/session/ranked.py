@@ -6,8 +6,8 @@ import contextlib
 import secrets
 import subprocess
 import sys
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 
@@ -17,18 +17,17 @@ from pytest_pario.session import voice
 from pytest_pario.session.benchmarks import adopt_benchmark, bandwidth_lines
 from pytest_pario.session.chronicle import Chronicle
 from pytest_pario.session.client import HubClient, Stopped
-from pytest_pario.session.collection import describe_differences, digest
 from pytest_pario.session.communicators import Communicators
 from pytest_pario.session.fingerprints import Fingerprints
 from pytest_pario.session.keys import OPTIONS
 from pytest_pario.session.lastact import LastAct
+from pytest_pario.session.limits import phase_limit_s
 from pytest_pario.session.longrepr import RanksRepr
 from pytest_pario.session.outcome import IDLE, Merged, RankOutcome, merge
-from pytest_pario.session.ranks import name_ranks
-from pytest_pario.session.wire import cut_text
+from pytest_pario.session.wire import budget_bytes, cut_text
 
-if TYPE_CHECKING:
-    pass
+RAISED = 1
+"""Exit status of a Python that an exception ended."""
 
 UNTOLD = "failed on other ranks; root reports it"
 
@@ -58,6 +57,9 @@ class RankedSession:
         self.finished: dict[str, list[list[Any]]] = {}
         """Tests that a resumed journal has as finished: nodeid -> [phase, outcome, xfail] of each report."""
         self.remote_sections: list[tuple[str, str]] = []
+        self.in_phase, self.subtests = False, 0
+        self.failed = self.any_failed = False
+        """Whether the running test has failed, and whether any has."""
         self.fingerprints = Fingerprints(config, hosts)
         seed = self.options.seed
         # a new one for every run: data that were written before must not pass for today's
@@ -77,7 +79,7 @@ class RankedSession:
     def _leave(self, stopped: Stopped) -> None:
         raise pytest.exit.Exception(str(stopped), returncode=2) from None
 
-    # --- start and collection -----------------------------------------------------------------------------------
+    # --- start and selection ------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -91,63 +93,6 @@ class RankedSession:
         ranks = f"{self.size} rank{'s' if self.size > 1 else ''} on {hosts} host{'s' if hosts > 1 else ''}"
         journal = f"journal {self.chronicle.path}" if self.chronicle else ""
         return [f"pario: {ranks}, {mpi.library_version()}, limit {self.options.timeout_s:g} s a phase, {journal}"]
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        """Collect, then make sure that all ranks collected the same and hear of each other's errors."""
-        self._errors: list[tuple[str, str, str]] = []
-        self._collected: list[str] = []
-        result = yield
-        mine = {"digest": digest(self._collected), "errors": self._errors}
-        reply = self.gather("root", "collection", mine)
-        decision: dict[str, Any] = {}
-        if self.rank == 0:
-            ranks = reply["ranks"]
-            decision["compare"] = len({one["digest"] for one in ranks}) > 1 and not any(o["errors"] for o in ranks)
-            decision["errors"] = [[rank, *error] for rank, one in enumerate(ranks) for error in one["errors"]]
-        decision = self.gather("bcast", "collection compared", decision)["data"]
-        if decision["compare"]:
-            self._refuse_differences()
-        self._share_errors(session, decision["errors"])
-        return result
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Note what was collected before anything is deselected; tests for more ranks than there are are skipped."""
-        self._collected = [item.nodeid for item in items]
-        for item in items:
-            ranks = self.ranks_of(item)
-            if ranks > self.size:
-                item.add_marker(pytest.mark.skip(reason=f"needs {ranks} ranks, this job has {self.size}"))
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note collection errors for the other ranks."""
-        if report.failed and not getattr(report, "of_other_rank", False):
-            text = cut_text(str(report.longrepr))
-            told = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
-            self._errors.append((report.nodeid, text, told[0] if told else "cannot be collected"))
-
-    def _refuse_differences(self) -> None:
-        reply = self.gather("root", "collected tests", self._collected)
-        sentence = None
-        if self.rank == 0:
-            sentence = describe_differences(dict(enumerate(reply["ranks"])))
-        sentence = self.gather("bcast", "collection refused", sentence)["data"]
-        raise pytest.UsageError(sentence)
-
-    def _share_errors(self, session: pytest.Session, errors: list[list[Any]]) -> None:
-        """Show on root, and count on all ranks, the collection errors that only some ranks have."""
-        known = {error[0] for error in self._errors}
-        by_module: dict[str, list[list[Any]]] = {}
-        for error in errors:
-            if error[1] not in known:
-                by_module.setdefault(error[1], []).append(error)
-        for nodeid, those in by_module.items():
-            ranks = f"{name_ranks(error[0] for error in those)} of {self.size}"
-            longrepr: Any = RanksRepr([(ranks, those[0][2])], (nodeid, 0, f"{ranks}: {those[0][3]}"))
-            report = pytest.CollectReport(nodeid=nodeid, outcome="failed", longrepr=longrepr, result=[])
-            setattr(report, "of_other_rank", True)  # noqa: B010 - not in pytest's types
-            self.config.hook.pytest_collectreport(report=report)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -184,10 +129,9 @@ class RankedSession:
         """Announce the test to the watchdog, keep its story, and replace communicators that a failure spoiled."""
         if item.nodeid in self.finished:
             return (yield)
-        self.remote_sections, self.failed = [], False
+        self.remote_sections, self.failed, self.subtests = [], False, 0
         if self.chronicle:
-            marker = item.get_closest_marker("pario_timeout")
-            self.chronicle.start(item, float(marker.args[0]) if marker else self.options.timeout_s)
+            self.chronicle.start(item, phase_limit_s(item, self.options.timeout_s))
         result = yield
         if self.chronicle:
             self.chronicle.end(item)
@@ -242,20 +186,30 @@ class RankedSession:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None, Any, Any]:
         """Let the watchdog interrupt setup."""
-        with self.client.body():
+        with self._phase():
             return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None, Any, Any]:
         """Let the watchdog interrupt the test."""
-        with self.client.body():
+        with self._phase():
             return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self) -> Generator[None, Any, Any]:
         """Let the watchdog interrupt teardown."""
-        with self.client.body():
+        with self._phase():
             return (yield)
+
+    @contextlib.contextmanager
+    def _phase(self) -> Iterator[None]:
+        """A report that is made in here is one of a subtest: that of the phase is made behind it."""
+        self.subtests, self.in_phase = 0, True
+        try:
+            with self.client.body():
+                yield
+        finally:
+            self.in_phase = False
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -265,14 +219,14 @@ class RankedSession:
         if call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
             self._leave(call.excinfo.value)
         report = yield
-        mine = self._outcome(report, call)
-        self._agree(report, mine)
+        self.subtests += self.in_phase
+        self._agree(report, self._outcome(report, call))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep root's reports for the journal."""
         if self.chronicle:
-            self.chronicle.note(report)
+            self.chronicle.note(report, ends_phase=not self.in_phase)
 
     def _outcome(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> RankOutcome:
         text, crash = "", None
@@ -293,20 +247,23 @@ class RankedSession:
             text.startswith("[XPASS(strict)]"),
             call.excinfo is not None and isinstance(call.excinfo.value, RemoteTaskError),
             [(name, cut_text(output)) for name, output in report.sections if name.endswith(report.when)],
-        )
+            0 if self.in_phase else self.subtests,
+        ).within(budget_bytes(self.size))
 
     def _agree(self, report: pytest.TestReport, mine: RankOutcome) -> None:
-        reply = self.gather("phase", f"{report.nodeid} [{report.when}]", mine.to_wire())
+        kind = "subtest" if self.in_phase else "phase"
+        reply = self.gather(kind, f"{report.nodeid} [{report.when}]", mine.to_wire())
         merged = Merged(reply["outcome"], reply["xfail"])
         if self.rank == 0:
             ranks = [RankOutcome.from_wire(one) for one in reply["ranks"]]
-            merged = merge(ranks)
+            merged = merge(ranks, self.size)
             self.remote_sections += [
-                (f"{name} [rank {one.rank}]", output) for one in ranks[1:] for name, output in one.sections
+                (f"{name} [rank {one.rank}]", output) for one in ranks if one.rank for name, output in one.sections
             ]
         if self.size > 1:
             self._take(report, merged)
         self.failed = self.failed or report.failed
+        self.any_failed = self.any_failed or report.failed
 
     def _take(self, report: pytest.TestReport, merged: Merged) -> None:
         """Make the report tell the merged outcome."""
@@ -314,6 +271,8 @@ class RankedSession:
         report.outcome = merged.outcome  # type: ignore[assignment]
         if merged.xfail is not None:
             report.wasxfail = merged.xfail
+        elif hasattr(report, "wasxfail"):
+            del report.wasxfail  # root's own; junit would call the failure of another rank a skip
         if merged.outcome == "failed" or differs:
             report.longrepr = self._longrepr(report, merged)
         if merged.outcome == "failed" and self.remote_sections:
@@ -376,16 +335,33 @@ class RankedSession:
         if reply.get("stop") and self.rank == 0 and (self.why or "Exit") not in reply["stop"]:
             self.last_act.say(reply["stop"])
         try:
-            return (yield)
-        finally:
-            if self.chronicle:
-                self.chronicle.finish(int(session.exitstatus))
+            result = yield
+        except BaseException as error:
+            self._agree_on_end(session, {"status": status_of(error), "raised": True})
+            raise
+        self._agree_on_end(session, {"status": int(session.exitstatus)})
+        return result
+
+    def _agree_on_end(self, session: pytest.Session, mine: dict[str, Any]) -> None:
+        """Once more one exit status: writing the reports may have failed, as `--benchmark-compare-fail` does."""
+        session.exitstatus = self.gather("exit", "reports written", mine)["status"]
+        if self.chronicle:
+            self.chronicle.finish(int(session.exitstatus))
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
         """Go together, so that no rank's exit status makes the launcher kill another that still writes."""
+        if self.rank > 0 and not self.any_failed:
+            voice.remove_basetemp(self.config)
         self.client.close()
         self.client.unwatch()
         if self.hub is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.hub.wait(timeout=5)
+
+
+def status_of(error: BaseException) -> int:
+    """The exit status that pytest gives a run whose reports could not be written."""
+    if isinstance(error, pytest.exit.Exception) and error.returncode is not None:
+        return int(error.returncode)
+    return int(pytest.ExitCode.USAGE_ERROR) if isinstance(error, pytest.UsageError) else RAISED

@@ -15,18 +15,21 @@ from typing import Any
 import pytest
 
 from pytest_pario import mpi
-from pytest_pario.errors import ParioError, SessionError
+from pytest_pario.errors import ParameterError, ParioError, SessionError
 from pytest_pario.options import Options
 from pytest_pario.session import voice
 from pytest_pario.session.chronicle import Chronicle
 from pytest_pario.session.client import HubClient
+from pytest_pario.session.collecting import Collecting
 from pytest_pario.session.keys import OPTIONS, SESSION, WITHOUT_MPI
 from pytest_pario.session.launch import INHERITED, Launch, detect_launch, launch_key
+from pytest_pario.session.limits import start_limit_s, within_start_limit
 from pytest_pario.session.processes import host_key, start_time
 from pytest_pario.session.ranked import RankedSession
 from pytest_pario.session.scratch import check_directory, choose_directory
 from pytest_pario.session.wire import new_token
 
+HUB_ADDRESS = "PARIO_HUB_ADDRESS"
 JOIN_S = 60.0
 """How long ranks may take to join after the first."""
 
@@ -35,9 +38,13 @@ def start_session(config: pytest.Config) -> None:
     """Join this process to the session of its job and register the session's hooks."""
     launch = detect_launch(os.environ)
     _refuse_workers(config)
-    hub = _spawn_hub() if launch is None or launch.rank == 0 else None
+    limit_s = start_limit_s(os.environ)
+    hub = _spawn_hub(limit_s) if launch is None or launch.rank == 0 else None
     try:
-        reason = mpi.unavailable_reason()
+        if launch is None or hub is not None:
+            reason = mpi.unavailable_reason()
+        else:  # root is watched by its hub, which it may never have come to start
+            reason = within_start_limit(launch.rank, limit_s, mpi.unavailable_reason)
         if reason is not None:
             if launch is not None and launch.size > 1:
                 raise SessionError(reason)
@@ -55,6 +62,7 @@ def start_session(config: pytest.Config) -> None:
     if session.rank > 0:
         voice.write_nothing(config)
     config.pluginmanager.register(session, "pario-session")
+    config.pluginmanager.register(Collecting(session), "pario-collecting")
     session.client.watch()
 
 
@@ -106,11 +114,11 @@ def _check_world(launch: Launch | None) -> None:
         )
 
 
-def _spawn_hub() -> subprocess.Popen[str]:
+def _spawn_hub(start_limit_s: float) -> subprocess.Popen[str]:
     """Start the hub before MPI is initialised: a process that uses MPI should not fork."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "OMPI", "MPI"))}
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest_pario.session.hub"],
+        [sys.executable, "-m", "pytest_pario.session.hub", str(start_limit_s)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -145,7 +153,7 @@ def _open_hub(
     hub: subprocess.Popen[str], hosts: list[dict[str, Any]], options: Options
 ) -> tuple[list[str], int, str] | str:
     """Let the hub listen: on loopback where all ranks share a host, else on every address of root's host."""
-    given = os.environ.get("PARIO_HUB_ADDRESS")
+    given = os.environ.get(HUB_ADDRESS)
     one_host = len({host["boot"] for host in hosts}) == 1
     if given or one_host:
         bind = given or "127.0.0.1"
@@ -153,7 +161,7 @@ def _open_hub(
     else:
         bind, addresses = "", hub_addresses()
     if not addresses:
-        return "root's host has no address but loopback; name one that all hosts reach in PARIO_HUB_ADDRESS"
+        return f"root's host has no address but loopback; name one that all hosts reach in {HUB_ADDRESS}"
     settings = {
         "size": len(hosts),
         "token": new_token(),
@@ -169,10 +177,15 @@ def _open_hub(
     try:
         hub.stdin.write(json.dumps(settings) + "\n")
         hub.stdin.flush()
-        port = int(json.loads(hub.stdout.readline())["port"])
+        answer = json.loads(hub.stdout.readline())
     except (OSError, ValueError) as error:
-        return f"the hub did not start on root (listening on {bind or 'every address'}): {error}"
-    return addresses, port, str(settings["token"])
+        answer = {"problem": str(error)}
+    if "problem" in answer:
+        if given:
+            allowed = f"an address of root's host on which the hub can listen; here: {answer['problem']}"
+            return str(ParameterError(HUB_ADDRESS, given, allowed, "environment"))
+        return f"the hub did not start on root (listening on {bind or 'every address'}): {answer['problem']}"
+    return addresses, int(answer["port"]), str(settings["token"])
 
 
 def hub_addresses() -> list[str]:

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
-# options by which plugins write files or load what only root needs; None or False switches each off
+from pytest_pario.session.processes import remove
+
+# options by which plugins write files or load what only root needs, and what switches each off, also where pytest.ini
+# sets it
 OUTPUT_OPTIONS: dict[str, object] = {
     "xmlpath": None,
-    "log_file": None,
+    "log_file": os.devnull,
     "report_log": None,
     "htmlpath": None,
     "json_report": False,
@@ -83,6 +86,11 @@ def write_nothing(config: pytest.Config) -> None:
             setattr(config.option, name, off)
     # a private directory: a shared --basetemp is removed and made anew by every process that uses it
     config.option.basetemp = Path(tempfile.gettempdir()) / f"pario-{os.getpid()}-{os.urandom(4).hex()}"
+
+
+def remove_basetemp(config: pytest.Config) -> None:
+    """Remove the private directory of a rank that is not root; pytest keeps the last three of root's only."""
+    remove(Path(config.option.basetemp))
 
 
 def forget_state(config: pytest.Config) -> None:

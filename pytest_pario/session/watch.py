@@ -10,7 +10,7 @@ import signal
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_pario.session.outcome import RankOutcome, merge
+from pytest_pario.session.outcome import Merged, RankOutcome, merge
 from pytest_pario.session.ranks import name_ranks
 from pytest_pario.session.stacks import Place, describe, format_stacks, locate
 from pytest_pario.session.wire import ALARM, CALL, Message
@@ -169,7 +169,7 @@ class Watch:
             return
         self.arrived[rank] = message
         self.first_arrival = self.first_arrival or self.now
-        if kind == "phase" and data.get("outcome") == "failed" and self.first_failure is None:
+        if kind in ("phase", "subtest") and data.get("outcome") == "failed" and self.first_failure is None:
             self.first_failure = self.now
         if len(self.arrived) == self.size:
             self._complete()
@@ -178,6 +178,8 @@ class Watch:
         labels: dict[str, list[int]] = {}
         for rank, message in sorted(self.arrived.items()):
             labels.setdefault(f"{message['kind']} {message.get('label', '')}".strip(), []).append(rank)
+        if len(labels) > 1 and self._complete_uneven_subtests():
+            return
         if len(labels) > 1:
             told = "; ".join(f"{name_ranks(ranks)} at {label}" for label, ranks in labels.items())
             self.end(f"the ranks are out of step: {told}", status=3)
@@ -188,16 +190,42 @@ class Watch:
 
     def _complete_phase(self, arrived: list[Message]) -> None:
         """Every rank hears the outcome; root also what each rank said."""
-        data = [message["data"] for message in arrived]
-        merged = merge([RankOutcome.from_wire(one) for one in data])
-        verdict = {"outcome": merged.outcome, "xfail": merged.xfail}
-        for rank in range(1, self.size):
-            self._reply(rank, verdict)
-        self._reply(0, {**verdict, "ranks": data})
+        merged = self._tell_outcome(arrived)
         if self.running:
+            # t.py::test_x [call]
+            ended = str(arrived[0]["label"]).rpartition("[")[2].removesuffix("]")
             after = {"setup": "call" if merged.outcome == "passed" else "teardown", "call": "teardown"}
-            self.running.phase = after.get(self.running.phase, "after teardown")
+            self.running.phase = after.get(ended, "after teardown")
             self.running.since = self.now
+
+    def _complete_subtest(self, arrived: list[Message]) -> None:
+        """The same for a part of a phase, which goes on."""
+        self._tell_outcome(arrived)
+
+    def _complete_uneven_subtests(self) -> bool:
+        """Some ranks are at the end of a phase, others have a subtest more: these agree among themselves and go on.
+
+        The phase then fails for the differing numbers, which every rank tells at its end.
+        """
+        behind = {rank: one for rank, one in self.arrived.items() if one["kind"] == "subtest"}
+        ahead = {rank: one for rank, one in self.arrived.items() if rank not in behind}
+        if not behind or {(one["kind"], one["label"]) for one in ahead.values()} != {
+            ("phase", one["label"]) for one in behind.values()
+        }:
+            return False
+        self.arrived = ahead
+        if all(one["data"]["outcome"] != "failed" for one in ahead.values()):
+            self.first_failure = None
+        self._tell_outcome([behind[rank] for rank in sorted(behind)])
+        return True
+
+    def _tell_outcome(self, arrived: list[Message]) -> Merged:
+        data = [message["data"] for message in arrived]
+        merged = merge([RankOutcome.from_wire(one) for one in data], self.size)
+        verdict = {"outcome": merged.outcome, "xfail": merged.xfail}
+        for one in data:
+            self._reply(one["rank"], {**verdict, "ranks": data} if one["rank"] == 0 else verdict)
+        return merged
 
     def _complete_root(self, arrived: list[Message]) -> None:
         """Root hears what each rank said."""
@@ -211,10 +239,11 @@ class Watch:
             self._reply(rank, {"data": arrived[0].get("data")})
 
     def _complete_exit(self, arrived: list[Message]) -> None:
-        """One exit status for all: that of the rank that stopped the session, else the most telling one."""
+        """One exit status for all: that of an exception, of the rank that stopped the session, or the most telling."""
         telling = {3: 6, 2: 5, 4: 4, 1: 3, 5: 2, 0: 0}
         statuses = [int(message["data"]["status"]) for message in arrived]
-        status = self.exit_status
+        raised = [int(message["data"]["status"]) for message in arrived if message["data"].get("raised")]
+        status = next(iter(raised), self.exit_status)
         if status is None:
             status = max(statuses, key=lambda value: telling.get(value, 7))
         self.running = None
@@ -303,7 +332,7 @@ class Watch:
         story = {
             "diagnosis": diagnosis,
             "stacks": format_stacks({rank: stack for rank, stack in self.stacks.items() if rank in missing}),
-            "failures": [one["data"] for one in self.arrived.values() if one["kind"] == "phase"],
+            "failures": [one["data"] for one in self.arrived.values() if one["kind"] in ("phase", "subtest")],
             "stop": self.stopping,
             "dead": dead,
         }
