@@ -81,6 +81,8 @@ def test_switches_of_pytest_benchmark_work(suite: Path, option: str) -> None:
     job = run_pytest(2, option, directory=suite)
     assert job.status == 0, job.output
     assert "Benchmark fixture was not used" not in job.output
+    told = {"--benchmark-disable": {"passed": 5}, "--benchmark-skip": {"skipped": 5}, "--benchmark-only": {"passed": 5}}
+    assert job.counts() == told[option], job.output
 
 
 def test_an_error_in_a_round_reaches_all_ranks(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_pario.session.journal import read_history
 from tests.mpi.jobs import hub_processes, launcher, run_pario, strip_colour
 from tests.mpi.test_session import SLOW, await_running
 
@@ -72,6 +74,8 @@ def test_a_good_run_is_one_job(tmp_path: Path) -> None:
         (["-n", "0"], "-n = 0 (from command line): must be"),
         (["-n", "2", "--mpiexec", "no-such-launcher"], "is not a program that can be run"),
         (["-n", "2", "--resume", "nowhere.jsonl"], "cannot read journal nowhere.jsonl"),
+        (["-n", "2", "--pario-journal", "j.jsonl"], "left to pario run; write --journal FILE"),
+        (["-n", "2", "--pario-resume=j.jsonl"], "left to pario run; write --resume FILE"),
     ],
 )
 def test_bad_calls_are_refused_before_anything_starts(tmp_path: Path, arguments: list[str], message: str) -> None:
@@ -83,11 +87,74 @@ def test_bad_calls_are_refused_before_anything_starts(tmp_path: Path, arguments:
 def test_a_job_that_cannot_start_is_not_tried_for_ever(tmp_path: Path) -> None:
     job = run_pario("run", "-n", "2", "--no-such-option", directory=tmp_path)
     assert job.status != 0
-    assert "giving up" in job.output
+    assert "outside of any test; giving up: no test finished; 0 tests are in " in job.output
+    assert not list((tmp_path / ".pario").glob("*.jsonl"))  # an empty journal is of no use
+
+
+def test_giving_up_says_what_is_finished_and_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "test_ok.py").write_text("def test_a(comm): pass\ndef test_b(comm): pass\n")
+    (tmp_path / "conftest.py").write_text(
+        "import os\ndef pytest_runtest_logfinish(nodeid):\n    if nodeid.endswith('test_a'): os.kill(os.getpid(), 9)\n"
+    )
+    job = run_pario("run", "-n", "2", "--journal", "j.jsonl", "test_ok.py", directory=tmp_path)
+    assert job.status != 0
+    assert re.search(r"giving up: .*\d of 2 tests are in .*j.jsonl", job.output), job.output
+    assert re.search(r"go on with: pario run -n 2 --resume .*j.jsonl test_ok.py", job.output), job.output
+
+
+@pytest.mark.parametrize("option", ["--version", "--markers", "--fixtures"])
+def test_asking_for_information_is_no_failure(tmp_path: Path, option: str) -> None:
+    job = run_pario("run", "-n", "2", option, directory=tmp_path)
+    assert job.status == 0, job.output
+    assert "giving up" not in job.output
+
+
+def test_a_performance_regression_is_a_failure(tmp_path: Path) -> None:
+    """pytest-benchmark raises it while reports are written, after the last test has passed."""
+    (tmp_path / "test_b.py").write_text(
+        "import os\n"
+        "def test_b(comm, benchmark):\n"
+        "    seconds = 0.02 if os.path.exists('slow') else 0.001\n"
+        "    import time; benchmark.pedantic(time.sleep, args=(seconds,), rounds=3)\n"
+    )
+    arguments = ("run", "-n", "2", "-q", f"--benchmark-storage=file://{tmp_path}/stored")
+    first = run_pario(*arguments, "--benchmark-autosave", directory=tmp_path)
+    assert first.status == 0, first.output
+    (tmp_path / "slow").touch()
+    fail = ("--benchmark-compare", "--benchmark-compare-fail=min:50%")
+    job = run_pario(*arguments, *fail, "--journal", "j.jsonl", directory=tmp_path)
+    assert "Performance has regressed" in job.output
+    assert job.status == 1, job.output
+    assert read_history(tmp_path / "j.jsonl").exitstatus == 1
+    assert "job 2" not in job.output
+
+
+def test_output_that_nobody_reads_stops_in_order(tmp_path: Path) -> None:
+    launcher(2)
+    (tmp_path / "test_slow.py").write_text(SLOW)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest_pario.cli", "run", "-n", "2", "-v", "--journal", "j.jsonl"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    try:
+        assert process.stderr is not None
+        told = process.stderr.read()
+        status = process.wait(timeout=120)
+    finally:
+        process.kill()
+    assert status == 128 + signal.SIGPIPE, told
+    assert "stopped by SIGPIPE" in told
+    assert "Traceback" not in told
 
 
 @pytest.mark.openmpi
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_with_all_results_saved(tmp_path: Path, signum: signal.Signals) -> None:
     launcher(3)
     (tmp_path / "test_slow.py").write_text(SLOW)

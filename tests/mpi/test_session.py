@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_pario.session.journal import read_entries, read_history
+from pytest_pario.session.journal import JournalLock, read_entries, read_history
 from tests.mpi.jobs import launcher, run_pytest
 
 THREE = """
@@ -49,6 +49,22 @@ def test_only_root_speaks_and_writes(suite: Path) -> None:
         "junit.xml",
         "test_three.py",
     ]
+
+
+def test_other_ranks_leave_no_log_and_no_directories(suite: Path) -> None:
+    (suite / "pytest.ini").write_text("[pytest]\nlog_file = run.log\nlog_file_level = INFO\n")
+    (suite / "test_three.py").write_text(
+        "import logging\n"
+        "def test_log(comm, tmp_path):\n"
+        "    (tmp_path / 'file').write_text('data')\n"
+        "    logging.getLogger().info('said by %d', comm.rank)\n"
+    )
+    temporary = suite / "tmp"
+    temporary.mkdir()
+    job = run_pytest(3, directory=suite, environment={"TMPDIR": str(temporary)})
+    assert job.counts() == {"passed": 1}, job.output
+    assert re.findall(r"said by (\d)", (suite / "run.log").read_text()) == ["0"]
+    assert not list(temporary.glob("pario-*"))
 
 
 def test_output_without_capture_is_roots(suite: Path) -> None:
@@ -111,6 +127,32 @@ def test_a_rank_that_fails_before_mpi_does_not_hang_the_job(suite: Path) -> None
     job = run_pytest(3, directory=suite, environment={"PARIO_START_TIMEOUT": "4"})
     assert job.status != 0
     assert "[rank 1] E   ImportError: not on this node" in job.output
+
+
+def test_a_root_that_fails_before_mpi_does_not_hang_the_job(suite: Path) -> None:
+    (suite / "conftest.py").write_text(
+        "import os\n"
+        "rank = os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK'))\n"
+        "if rank == '0': raise ImportError('not on this node')\n"
+    )
+    job = run_pytest(2, directory=suite, environment={"PARIO_START_TIMEOUT": "3"})
+    assert job.status != 0
+    assert "ImportError: not on this node" in job.output
+    assert "pario: rank 1: MPI has not started within 3 s (PARIO_START_TIMEOUT)" in job.output
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("PARIO_START_TIMEOUT", "2min", "a positive number of seconds"),
+        ("PARIO_HUB_ADDRESS", "nonsense.invalid", "an address of root's host"),
+    ],
+)
+def test_a_bad_environment_is_told_in_a_sentence(suite: Path, name: str, value: str, allowed: str) -> None:
+    job = run_pytest(2, directory=suite, environment={name: value})
+    assert job.status == 4, job.output
+    assert job.output.count(f"{name} = '{value}' (from environment): must be {allowed}") == 1, job.output
+    assert "Traceback" not in job.output
 
 
 def test_the_hub_works_over_a_named_address(suite: Path) -> None:
@@ -206,6 +248,16 @@ def test_a_journal_of_another_number_of_ranks_is_refused(suite: Path) -> None:
     job = run_pytest(3, "--pario-resume=j.jsonl", directory=suite)
     assert job.status == 4, job.output
     assert job.output.count("was written with 2 ranks; resume it with as many") == 1
+
+
+def test_a_journal_belongs_to_one_run(suite: Path) -> None:
+    run_pytest(2, "--pario-journal=j.jsonl", directory=suite)
+    lock = JournalLock(suite / "j.jsonl", resumes=True)
+    job = run_pytest(2, "--pario-resume=j.jsonl", directory=suite)
+    assert job.status == 4, job.output
+    assert job.output.count("j.jsonl is being written by another run") == 1
+    lock.release()
+    assert run_pytest(2, "--pario-resume=j.jsonl", directory=suite).counts() == {"passed": 3}
 
 
 # --- signals --------------------------------------------------------------------------------------------------------
