@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pytest_pario.session import wire
 from pytest_pario.session.client import HubClient
@@ -19,7 +21,7 @@ TOKEN = wire.new_token()
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
-    settings = {
+    told = {
         "size": 2,
         "token": TOKEN,
         "bind": "127.0.0.1",
@@ -30,7 +32,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
         "join_s": 30,
         "journal": str(tmp_path / "journal.jsonl"),
     }
-    hub = Hub(settings)
+    hub = Hub(told)
     thread = threading.Thread(target=hub.run, daemon=True)
     thread.start()
     yield hub
@@ -76,6 +78,66 @@ def test_a_stranger_is_not_admitted_and_disturbs_nobody(hub: Hub) -> None:
     test_two_ranks_agree(hub)
     for sock in noise:
         sock.close()
+
+
+NASTY: list[dict[str, object]] = [
+    {"rank": 0, "channel": "call", "proof": "\ud800"},
+    {"rank": 0, "channel": "call", "proof": "é" * 64},
+    {"rank": 0, "channel": "alarm", "proof": "0" * 64, "nonce": "\ud800"},
+    {"rank": 0, "channel": ["call"], "proof": {}},
+    {"rank": True, "channel": "call", "proof": "0" * 64},
+    {"rank": [0], "channel": None, "proof": 10**400},
+    {"rank": 1e300, "channel": "call"},
+    {"rank": -1, "channel": "\ud800", "proof": ""},
+    {"op": "journal", "path": "/dev/null"},
+    {},
+]
+
+
+@pytest.mark.parametrize("hello", NASTY)
+def test_no_hello_of_a_stranger_ends_the_hub(hub: Hub, hello: dict[str, object]) -> None:
+    assert refused(hub, wire.encode(hello))
+    test_two_ranks_agree(hub)
+
+
+def test_no_bytes_of_a_stranger_end_the_hub(hub: Hub) -> None:
+    json_values = st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=6,
+    )
+    names = st.sampled_from(["rank", "channel", "nonce", "proof", "host", "pid", "op"])
+    hellos = st.dictionaries(names, json_values | st.sampled_from(["call", "alarm", 0, 1]))
+
+    @settings(max_examples=60, deadline=None)
+    @given(hellos.map(wire.encode) | st.binary(min_size=4, max_size=64).map(lambda some: b"\xff" + some))
+    def strangers_are_refused(frame: bytes) -> None:
+        assert refused(hub, frame)
+
+    strangers_are_refused()
+    test_two_ranks_agree(hub)
+
+
+def test_a_rank_with_strange_facts_is_refused_and_the_hub_goes_on(hub: Hub) -> None:
+    with pytest.raises(Exception, match="cannot reach the hub"):
+        HubClient(["127.0.0.1"], hub.port, TOKEN, 0, {"host": "h", "pid": "no number", "boot": ""})
+    test_two_ranks_agree(hub)
+
+
+def test_a_silent_stranger_is_thrown_out(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_pario.session.hub.HELLO_S", 0.05)
+    assert refused(hub, b"")
+
+
+def refused(hub: Hub, frame: bytes) -> bool:
+    """Whether the hub closes the connection of who says this."""
+    with socket.create_connection(("127.0.0.1", hub.port), timeout=20) as sock:
+        wire.receive(sock)  # its nonce
+        try:
+            sock.sendall(frame)
+            return sock.recv(1) == b""
+        except ConnectionError:
+            return True
 
 
 def test_a_rank_joins_each_channel_once(hub: Hub) -> None:

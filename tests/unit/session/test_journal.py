@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
 from pytest_pario.errors import JournalError
-from pytest_pario.session.journal import Journal, append_line, default_path, read_entries, read_history
+from pytest_pario.session.journal import (
+    SUPERVISED,
+    Journal,
+    JournalLock,
+    append_line,
+    default_path,
+    read_entries,
+    read_history,
+    supervisor_of,
+)
+
+SESSION = '{"event":"session","schema":1,"ranks":4}\n'
 
 
 @pytest.fixture
@@ -40,6 +52,59 @@ def test_a_torn_last_line_is_what_a_killed_job_leaves(journal: Journal) -> None:
     assert read_history(journal.path).finished == {}
 
 
+def test_a_torn_line_is_cut_off_before_the_journal_is_continued(journal: Journal) -> None:
+    for _ in range(3):  # tear, resume, and again
+        with journal.path.open("a") as file:
+            file.write('{"event":"end","nodeid":"a","outc' + "x" * 70_000)
+        Journal(journal.path).write("session", schema=1, ranks=4)
+    with journal.path.open("a") as file:
+        file.write('{"event":"st')
+    append_line(journal.path, {"event": "stop", "reason": "SIGTERM", "nodeid": None}, durable=True)
+    assert [entry["event"] for entry in read_entries(journal.path)] == ["session", "selected", *["session"] * 3, "stop"]
+
+
+def test_a_file_of_one_torn_line_becomes_an_empty_journal(tmp_path: Path) -> None:
+    path = tmp_path / "torn"
+    path.write_text('{"event":"session","sch')
+    Journal(path).write("session", schema=1, ranks=2)
+    assert read_history(path).ranks == 2
+
+
+def test_a_journal_belongs_to_one_run_at_a_time(journal: Journal) -> None:
+    lock = JournalLock(journal.path, resumes=True)
+    with pytest.raises(JournalError, match=r"journal.jsonl is being written by another run; wait for its end"):
+        JournalLock(journal.path, resumes=True)
+    lock.release()
+    JournalLock(journal.path, resumes=True).release()
+    assert read_history(journal.path).ranks == 4
+
+
+def test_without_locks_of_the_filesystem_a_journal_is_used_as_it_is(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    first, second = (JournalLock(journal.path, resumes=True) for _ in range(2))
+    first.release()
+    second.release()
+
+
+def test_a_journal_in_which_nothing_was_written_is_not_left_behind(tmp_path: Path) -> None:
+    JournalLock(tmp_path / "new.jsonl", resumes=False).release()
+    assert not (tmp_path / "new.jsonl").exists()
+    with pytest.raises(JournalError, match=r"cannot read journal .*new.jsonl: No such file"):
+        JournalLock(tmp_path / "new.jsonl", resumes=True)
+
+
+def test_only_the_supervisor_of_this_journal_is_ours(tmp_path: Path) -> None:
+    path = tmp_path / "j:1.jsonl"
+    assert supervisor_of(path, {SUPERVISED: f"token:{path}"}) == "token"
+    assert supervisor_of(tmp_path / "other", {SUPERVISED: f"token:{path}"}) is None
+    assert supervisor_of(path, {}) is None
+
+
 def test_a_torn_line_in_the_middle_is_named(journal: Journal) -> None:
     with journal.path.open("a") as file:
         file.write('{"event":"en\n{"event":"start","nodeid":"a"}\n')
@@ -53,6 +118,11 @@ def test_a_torn_line_in_the_middle_is_named(journal: Journal) -> None:
         ('{"event":"session","schema":99}\n', "has schema 99; this release reads 1"),
         ('{"event":"start","nodeid":"a"}\n', "is not a journal"),
         ("hello\n", "is not a journal line"),
+        ('{"event":"session","schema":1}\n', ":1: 'session' has ranks = None, which is no int"),
+        ('{"event":"session","schema":1,"ranks":"4"}\n', ":1: 'session' has ranks = '4', which is no int"),
+        (SESSION + '{"event":"end","nodeid":"a","reports":[]}\n', ":2: 'end' has outcome = None, which is no str"),
+        (SESSION + '{"event":"end","nodeid":"a","outcome":"passed"}\n', ":2: 'end' has neither reports nor abort"),
+        (SESSION + '{"event":"finish","exitstatus":"0"}\n', ":2: 'finish' has exitstatus = '0', which is no int"),
     ],
 )
 def test_foreign_files_are_refused(tmp_path: Path, text: str, message: str) -> None:

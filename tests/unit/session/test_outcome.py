@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_pario.session.outcome import IDLE, Merged, RankOutcome, merge
+from pytest_pario.session.wire import MESSAGE_LIMIT_BYTES, TEXT_LIMIT, budget_bytes, encode
 
 PASSED = RankOutcome(0, "passed")
 
@@ -26,6 +27,8 @@ TABLE = [
     ("all xpass strictly",   [failed(0, "[XPASS(strict)]", xpass_strict=True)] * 2,           "failed", None),
     ("all xpass",            [RankOutcome(0, "passed", xfail="bug")] * 2,                     "passed", "bug"),
     ("xfail and failure",    [failed(0), RankOutcome(1, "skipped", "E", xfail="bug")],        "failed", None),
+    ("subtests differ",      [PASSED, RankOutcome(1, "passed", subtests=2)],                  "failed", None),
+    ("idle has no subtests", [RankOutcome(0, "passed", subtests=2), RankOutcome(1, IDLE)],    "passed", None),
     ("skip and failure",     [failed(0), RankOutcome(1, "skipped", "why")],                   "failed", None),
 ]
 # fmt: on
@@ -58,3 +61,25 @@ def test_disagreement_is_explained() -> None:
 
 def test_nothing_said_nothing_merged() -> None:
     assert merge([RankOutcome(0, IDLE)]) == Merged("passed")
+
+
+def test_what_all_ranks_say_fits_into_one_message() -> None:
+    ranks = 700
+    sections = [(f"Captured {name} call", "\N{GRINNING FACE}" * TEXT_LIMIT) for name in ("stdout", "stderr", "log")]
+    told = failed(0, "E" * TEXT_LIMIT, sections=sections)
+    cut = told.within(budget_bytes(ranks))
+    assert len(encode({"ranks": [cut.to_wire()] * ranks})) < MESSAGE_LIMIT_BYTES
+    assert "characters left out" in cut.text
+    assert cut.crash == told.crash
+    assert told.within(budget_bytes(4)) == told
+    many = failed(0, "E", sections=[(f"section {number} call", "x") for number in range(10_000)])
+    assert len(encode({"ranks": [many.within(budget_bytes(ranks)).to_wire()] * ranks})) < MESSAGE_LIMIT_BYTES
+
+
+def test_differing_subtests_are_named() -> None:
+    merged = merge(
+        [RankOutcome(0, "passed", subtests=2), *(RankOutcome(rank, "passed", subtests=3) for rank in (1, 2))]
+    )
+    assert merged.parts[0][1].startswith(
+        "ranks disagree about the number of subtests: rank 0 had 2, ranks 1,2 had 3; have the same"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,14 @@ def test_broken_bytes_do_not_stop_the_display(journal: Journal) -> None:
     display.write(b"\xff\xfe ok \xc3")
     display.write(b"\xa9\n")
     assert "ok é" in log.getvalue()
+
+
+def test_a_reader_that_is_gone_is_noticed_once_and_then_nothing_is_written(journal: Journal) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as stream:
+        shown = Display(stream, journal.path, 1)
+        shown.write(b"first\n")
+        assert shown.is_lost
+        shown.write(b"second\n")
+        shown.close()

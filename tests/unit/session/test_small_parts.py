@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.options import TABLE, Options
-from pytest_pario.session.collection import describe_differences, digest, first_difference
+from pytest_pario.session.collection import describe_differences, digest, errors_within, first_difference
 from pytest_pario.session.launch import INHERITED, Launch, detect_launch, launch_key
 from pytest_pario.session.launcher import complete
 from pytest_pario.session.ranks import name_ranks
@@ -31,6 +32,15 @@ def test_equal_collections_have_no_difference() -> None:
 )
 def test_the_first_difference_is_a_sentence(other: list[str], sentence: str) -> None:
     assert first_difference(["a", "b"], other) == sentence
+
+
+def test_errors_of_many_modules_fit_into_their_share_of_a_message() -> None:
+    errors = [(f"test_{number}.py", "E" * 40_000, "E   boom") for number in range(50)]
+    cut = errors_within(errors, 100_000)
+    assert len(json.dumps(cut)) <= 100_000
+    assert [one[0] for one in cut] == [one[0] for one in errors]
+    assert errors_within(errors, 10_000_000) == errors
+    assert errors_within(errors, 10) == []
 
 
 def test_equal_differences_are_told_once() -> None:

@@ -185,6 +185,53 @@ def test_one_exit_status_for_all() -> None:
     assert [message["status"] for _, _, message in sent(made)] == [3, 3]
 
 
+def test_an_exception_while_reports_are_written_is_everybodys_status() -> None:
+    made = watch(size=2)
+    told: list[dict[str, Any]] = [{"status": 1, "raised": True}, {"status": 0}]
+    for rank, data in enumerate(told):
+        message = {"op": "gather", "kind": "exit", "label": "reports written", "data": data}
+        made.on_message(rank, message, 1.0)
+    assert [message["status"] for _, _, message in sent(made)] == [1, 1]
+
+
+def subtest(made: Watch, rank: int, now: float, outcome: str = "passed") -> None:
+    data = {"rank": rank, "outcome": outcome}
+    made.on_message(rank, {"op": "gather", "kind": "subtest", "label": "t.py::t [call]", "data": data}, now)
+
+
+def in_call() -> Watch:
+    made = watch()
+    for rank in range(3):
+        phase(made, rank, 1.0)
+    sent(made)
+    return made
+
+
+def test_a_subtest_does_not_end_the_phase() -> None:
+    made = in_call()
+    for rank in range(3):
+        subtest(made, rank, 2.0, "failed" if rank == 1 else "passed")
+    assert {message["outcome"] for _, _, message in sent(made)} == {"failed"}
+    assert made.running
+    assert (made.running.phase, made.running.since) == ("call", 1.0)
+    for rank in range(3):
+        phase(made, rank, 3.0, name="call")
+    assert made.running.phase == "teardown"
+
+
+def test_ranks_with_more_subtests_go_on_while_the_others_wait() -> None:
+    made = in_call()
+    phase(made, 0, 2.0, name="call")
+    subtest(made, 1, 2.0, "failed")
+    subtest(made, 2, 2.0)
+    assert [(rank, message["outcome"]) for rank, _, message in sent(made)] == [(1, "failed"), (2, "failed")]
+    assert made.first_failure is None  # nobody waits for a rank that failed
+    phase(made, 1, 3.0, name="call")
+    phase(made, 2, 3.0, name="call")
+    assert {rank for rank, _, _ in sent(made)} == {0, 1, 2}
+    assert made.mode == "running"
+
+
 def test_no_limit_where_the_limit_is_zero() -> None:
     made = watch(timeout_s=0)
     phase(made, 0, 1.0)
