@@ -158,6 +158,8 @@ class Open:
     """The file exists beforehand, in its final size; otherwise the first write creates it."""
     delete_on_close: bool = False
     """Set MPI_MODE_DELETE_ON_CLOSE in the last read; what is written must stay, since it is verified afterwards."""
+    alone: bool = False
+    """Every rank opens the shared file by itself, on COMM_SELF (CONS-63)."""
 
     def __post_init__(self) -> None:
         _require(self.prefill is None or 0 <= self.prefill <= 255, "open.prefill", self.prefill, "None or 0 .. 255")
@@ -282,7 +284,10 @@ class Pattern:
             named = self.strategy.partition(":")[0]
             require(named in STRATEGIES, "strategy", self.strategy, f"one of {', '.join(STRATEGIES)}")
             require(self.api == "mpiio", "strategy", self.strategy, "left out with api=posix")
+        if self.open.alone:
+            require(not self.coll, "coll", True, "false where every rank opens the file by itself")
         if self.pointer == "shared":
+            require(not self.open.alone, "open.alone", True, "false with a shared pointer")
             require(self.files == "shared", "files", self.files, "shared with a shared pointer")
             require(self.mem == Memory(), "mem", self.mem, "contiguous with a shared pointer")
         if self.ranks is not None:

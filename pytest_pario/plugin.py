@@ -22,6 +22,7 @@ pytest_plugins = (
     "pytest_pario.fixtures.communicators",
     "pytest_pario.fixtures.bandwidth",
     "pytest_pario.fixtures.scratch",
+    "pytest_pario.fixtures.parameters",
     "pytest_pario.fixtures.runner",
     "pytest_pario.fixtures.operations",
     "pytest_pario.fixtures.beffio",

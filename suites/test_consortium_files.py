@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import pytest
 
 from pytest_pario import mpi
 from pytest_pario.fixtures.communicators import session_of
+from pytest_pario.fixtures.parameters import given_parameters
 from pytest_pario.patterns import Files
 from pytest_pario.session.keys import OPTIONS
 from pytest_pario.units import GiB, KiB, MiB, format_bytes
@@ -19,7 +19,7 @@ from pytest_pario.workloads.consortium.smallfiles import SmallFiles
 from pytest_pario.workloads.consortium.table import TABLE
 from pytest_pario.workloads.consortium.tools import OPERATIONS, TOOLS, find_tool, missing_tool
 from pytest_pario.workloads.consortium.tree import Tree
-from pytest_pario.workloads.parameters import Parameters, resolve
+from pytest_pario.workloads.parameters import Parameters
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -41,9 +41,9 @@ SCALED = ("files", "large_size", "repetitions", "files_per_client", "metadata_fi
 #    file_size, transfer_size (0: in one call), directory
 CONCISE = [
     (4 * KiB,   0,         "shared"),
-    (4 * KiB,   0,         "own"),
 ]
 EXTENDED = [
+    (4 * KiB,   0,         "own"),
     (0,         0,         "shared"),
     (64 * KiB,  16 * KiB,  "own"),
 ]
@@ -55,13 +55,13 @@ SMALL_FILES = [
 
 
 @pytest.fixture
-def parameters(comm: MPI.Comm, request: pytest.FixtureRequest) -> Parameters:
-    """Parameters of a test: the first process reads command line and environment, the others hear of it (CONS-53)."""
+def parameters(request: pytest.FixtureRequest) -> Parameters:
+    """Parameters of a test: what the user gave (CONS-53), else the values of the profile and of the row (CONS-54)."""
     options = request.config.stash[OPTIONS]
     suite: dict[str, object] = dict(zip(SCALED, PROFILES[options.profile], strict=True))
     row = getattr(request.node, "callspec").params.get("row", ())  # noqa: B009 - not in pytest's types
     suite |= dict(zip(("file_size", "transfer_size", "directory"), row, strict=False))
-    return mpi.on_root(comm, lambda: resolve(TABLE, options.parameters, os.environ, suite))
+    return given_parameters(request.config).over(TABLE, suite)
 
 
 @pytest.fixture
@@ -89,7 +89,8 @@ def test_small_files(
     files = SmallFiles(comm, scratch_dir, Files(count, size, transfer, own_directory=own), seed)
     result = files.measure(phase, rounds=parameters.whole("repetitions"))
     case = f"small files of {format_bytes(size)}, {'own' if own else 'shared'} folder, {phase}"
-    facts = {"parameters": parameters.plain(), "seed": seed, "cache_state": "unknown"}
+    used = parameters.only(("files_per_client", "file_size", "transfer_size", "directory", "repetitions"))
+    facts = {"parameters": used.plain(), "seed": seed, "cache_state": "unknown"}
     operations(result, case=case, files=count * clients, **facts)
     assert result.rounds[-1].operations == count * clients
 
@@ -115,7 +116,8 @@ def test_metadata(
     together = mode == "collective"
     files = Metadata(comm, scratch_dir, count, collective=together, seed=seed)
     result = files.measure(operation, rounds=parameters.whole("repetitions"))
-    facts = {"parameters": parameters.plain(), "seed": seed, "together": together}
+    used = parameters.only(("metadata_files", "repetitions"))
+    facts = {"parameters": used.plain(), "seed": seed, "together": together}
     operations(result, case=f"MPI-IO {operation}, {mode}", files=count, **facts)
     assert result.rounds[-1].operations == (count if together else count * clients)
 
@@ -139,7 +141,8 @@ def test_interactive(
     files, size, depth, large = (parameters.whole(name) for name in ("files", "size", "depth", "large_size"))
     tree = Tree(files, size, depth, large, seed)
     result = measure_operation(comm, scratch_dir, tool, tree, parameters.whole("repetitions"))
-    operations(result, case=f"{tool.program}: {operation}", files=tree.files, parameters=parameters.plain(), seed=seed)
+    used = parameters.only(("files", "size", "depth", "large_size", "repetitions", "tool"))
+    operations(result, case=f"{tool.program}: {operation}", files=tree.files, parameters=used.plain(), seed=seed)
     assert result.samples.ranks == clients
 
 

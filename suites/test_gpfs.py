@@ -30,7 +30,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.mark.extended
 def test_gpfs(row: Row, phase: Access, pario: Pario) -> None:
-    given = pario.parameters
+    given = pario.take("gpfs_replications", "gpfs_drop")
     asked = given["gpfs_replications"] or SCALES[pario.profile].replications
     rounds = 1 if row.single else int(str(asked))
     drop = 0 if row.single else given.whole("gpfs_drop")

@@ -126,8 +126,9 @@ def as_called(pattern: Pattern, manner: Manner) -> Pattern:
     """The row with the coordination that a strategy of the library's own calls asks for."""
     if manner.strategy is None or manner.strategy.name not in ("native", "independent"):
         return pattern
-    # a file of each rank has nobody to call together with
-    return dataclasses.replace(pattern, coll=manner.strategy.name == "native" and pattern.files == "shared")
+    # a file of each rank, or one that each rank opened by itself, has nobody to call together with
+    together = pattern.files == "shared" and not pattern.open.alone
+    return dataclasses.replace(pattern, coll=manner.strategy.name == "native" and together)
 
 
 def _require_even(target: Target, work: Plan, pattern: Pattern, phase: Access, view_count: int) -> None:

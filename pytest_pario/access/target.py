@@ -56,7 +56,8 @@ class Target:
     @property
     def file_comm(self) -> MPI.Intracomm:
         """Who opens a file together."""
-        comm: MPI.Intracomm = self.comm if self.pattern.files == "shared" else mpi.load().COMM_SELF
+        together = self.pattern.files == "shared" and not self.pattern.open.alone
+        comm: MPI.Intracomm = self.comm if together else mpi.load().COMM_SELF
         return comm
 
     @property

@@ -29,7 +29,7 @@ class OperationRow:
 
 def operation_row(extra_info: Mapping[str, Any], seconds: Sequence[float]) -> OperationRow | None:
     """The row of a benchmark entry; None where it is not one of operations."""
-    if not extra_info.get("case"):
+    if not extra_info.get("case") or extra_info.get("sweep"):
         return None
     each = extra_info.get("seconds_per_operation") or seconds
     rates = extra_info.get("operations_per_s_max") or ()

@@ -84,7 +84,7 @@ def _open_chronicle(config: pytest.Config, client: HubClient, hosts: list[dict[s
 
 
 def _check_parameters(options: Options) -> None:
-    """Refuse a wrong parameter once, before any test; those of the environment count only where a suite asks."""
+    """Refuse a wrong parameter once, before any test; those of the environment wait for a test that has parameters."""
     if options.parameters:
         from pytest_pario.workloads.parameters import resolve
         from pytest_pario.workloads.table import TABLE

@@ -10,6 +10,7 @@ from typing import Protocol
 from pytest_pario.units import GiB, KiB, MiB, TiB
 
 _SIZE = re.compile(r"(\d+)\s*(?:([KMGT])(?:i?B)?|B)?", re.IGNORECASE)
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _UNITS = {"": 1, "K": KiB, "M": MiB, "G": GiB, "T": TiB}
 _TRUE, _FALSE = ("yes", "true", "on"), ("no", "false", "off")
 
@@ -151,3 +152,20 @@ class Text:
     def accepts(self, value: object) -> bool:
         """Whether it is a text with something in it, and one that can go through C."""
         return isinstance(value, str) and bool(value.strip()) and "\0" not in value
+
+
+@dataclass(frozen=True)
+class FileName:
+    """The name of a file without a folder: where it lies is said by the scratch directory (CONS-55)."""
+
+    allowed: str = "a name of letters, digits and . _ + - without a folder (--pario-dir says where the file lies)"
+
+    def read(self, text: str) -> str:
+        """The name as it is."""
+        if not self.accepts(text):
+            raise ValueError(text)
+        return text
+
+    def accepts(self, value: object) -> bool:
+        """Whether it is a name of one file."""
+        return isinstance(value, str) and bool(_FILE_NAME.fullmatch(value))

@@ -11,6 +11,7 @@ data (CONS-53). A hint is a parameter whose name equals the hint's key but for c
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -135,6 +136,38 @@ class Parameters:
             if ours in given and (theirs not in given or _before(given[ours], given[theirs])):
                 sent[theirs] = sent[ours]
         return sent
+
+    def is_given(self, name: str) -> bool:
+        """Whether the user set it, on the command line or in the environment."""
+        return self.setting(name).origin in ("command line", "environment")
+
+    def over(self, table: Table, suite: Mapping[str, object]) -> Parameters:
+        """The same with a suite's own values in place of defaults; what the user gave stays (CONS-54)."""
+        rows = {table.find(name): value for name, value in suite.items() if value is not None}
+        own = {row.name: _checked(row, value) for row, value in rows.items()}
+        return Parameters(
+            tuple(own.get(one.name, one) if one.origin == "default" else one for one in self.settings),
+        )
+
+    def only(self, names: Iterable[str]) -> Parameters:
+        """Some of them, in the order of the names: those that a test uses."""
+        return Parameters(tuple(self.setting(name) for name in names))
+
+    @property
+    def only_hints(self) -> Parameters:
+        """The hints that are set: they are asked for at every open."""
+        return Parameters(tuple(one for one in self.settings if one.hint and one.value is not None))
+
+    @contextlib.contextmanager
+    def blamed(self, fields: Mapping[str, str]) -> Iterator[None]:
+        """Let an error about a field name the parameter that it was made of, and its origin (ERR-01)."""
+        try:
+            yield
+        except ParameterError as error:
+            name = fields.get(error.name.rpartition(".")[2])
+            if name is None:
+                raise
+            raise ParameterError(name, error.value, error.allowed, self.setting(name).origin) from None
 
     def plain(self) -> dict[str, dict[str, object]]:
         """Name → value and origin, without what is unset, for a result record (CONS-54)."""

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_pario.environment.device_rate import DeviceRate
+from pytest_pario.environment.local import MEMORY
 from pytest_pario.measure.cache import RESIDENT_LIMIT
 from pytest_pario.model import Access, Plan, Record
 from pytest_pario.patterns.check import find_overlap
@@ -32,6 +34,14 @@ class Evidence:
     cache_bytes: int | None
     """Size of the caches on the way, where it is known."""
     large_factor: int = LARGE_FACTOR
+    device: DeviceRate | None = None
+    """What the device can plausibly deliver, where somebody looked."""
+
+    @property
+    def memory(self) -> str:
+        """Type of the filesystem where it lives in memory, else empty."""
+        kind = str(self.record.fingerprint.get("filesystem_type", ""))
+        return kind if kind in MEMORY else ""
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,8 @@ class Ruling:
     rule: str
     holds: bool
     why: str
+    is_ours: bool = True
+    """Whether it is the harness that keeps or breaks the rule, not the place where it runs."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,8 @@ def _is_large(evidence: Evidence) -> bool:
 def _moves_data(evidence: Evidence) -> Ruling:
     """CONS-39: how large is flagged apart, for the size of the caches is not always known (OQ-4)."""
     moved = min(evidence.record.samples.moved_bytes)
+    if evidence.memory:
+        return Ruling("CONS-39", False, f"{evidence.memory} is memory: there is no storage", is_ours=False)
     return Ruling("CONS-39", moved > 0, f"moves {format_bytes(moved)} a round")
 
 
@@ -101,17 +115,28 @@ def _uses_buffer_once(evidence: Evidence) -> Ruling:
 
 
 def _starts_cold(evidence: Evidence) -> Ruling:
-    if evidence.record.phase == "write":
-        if evidence.record.facts.get("allocation") == "new":
-            return Ruling("CONS-42", True, "the file is new: nothing of it can be cached")
-        resident = evidence.record.facts.get("resident_before_write")
-        limit = evidence.record.facts.get("resident_limit", RESIDENT_LIMIT)
-        cold = isinstance(resident, float) and isinstance(limit, float) and resident <= limit
-        return Ruling("CONS-42", cold, f"resident before the write: {resident if resident is not None else 'unknown'}")
+    holds, why = (_writes_cold if evidence.record.phase == "write" else _reads_cold)(evidence)
+    return Ruling("CONS-42", holds, why, is_ours=False)
+
+
+def _writes_cold(evidence: Evidence) -> tuple[bool, str]:
+    if evidence.record.facts.get("allocation") == "new":
+        return True, "the file is new: nothing of it can be cached"
+    resident = evidence.record.facts.get("resident_before_write")
+    limit = evidence.record.facts.get("resident_limit", RESIDENT_LIMIT)
+    cold = isinstance(resident, float) and isinstance(limit, float) and resident <= limit
+    return cold, f"resident before the write: {resident if resident is not None else 'unknown'}"
+
+
+def _reads_cold(evidence: Evidence) -> tuple[bool, str]:
+    """Residency 0 is necessary, not proof: a read that no device can deliver came from a cache that nobody saw."""
     cache = evidence.record.facts.get("cache")
     state = cache.get("state") if isinstance(cache, Mapping) else None
     why = str(cache.get("why")) if isinstance(cache, Mapping) else "nothing is known of the caches"
-    return Ruling("CONS-42", state == "cold", f"caches {state or 'unknown'}: {why}")
+    device = str(evidence.device or "device rate not known")
+    if "faster_than_device" in evidence.record.flags:
+        return False, f"caches said to be {state}, but the read was faster than the device can be ({device})"
+    return state == "cold", f"caches {state or 'unknown'}: {why}; {device}"
 
 
 def _touches_once(rule: str) -> Callable[[Evidence], Ruling]:
@@ -126,6 +151,8 @@ def _touches_once(rule: str) -> Callable[[Evidence], Ruling]:
 
 
 def _reaches_the_device(evidence: Evidence) -> Ruling:
+    if evidence.memory:
+        return Ruling("CONS-45", False, f"{evidence.memory} is memory: there is no device", is_ours=False)
     synced = _acts(evidence)[-2:] == ["sync", "close"]
     return Ruling("CONS-45", synced, "synced before close, inside the time" if synced else "no sync in the run")
 

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from pytest_pario.units import GiB, KiB, MiB
-from pytest_pario.workloads.kinds import Choice, Flag, Size, Text, Whole
+from pytest_pario.workloads.kinds import Choice, FileName, Flag, Size, Whole
 from pytest_pario.workloads.parameters import Parameter, Table
 
 MOST_FILES = 1_000_000
 
 # fmt: off
 STANDARD = (  # CONS-55
-    Parameter("filename",        Text(),     None,  "the single file that is operated on"),
+    Parameter("filename",        FileName(), None,  "name of the single file that is operated on"),
     Parameter("collective",      Flag(),     False, "non-zero: collective calls"),
     Parameter("header_bytes",    Size(0),    0,     "bytes at the beginning of the file that shift alignment"),
 )
 
-CLASSES = (  # OQ-4
+PATTERNS = (  # CONS-10..13, in the words of CONS-17..21
+    Parameter("block_size",      Size(1),    None,  "contiguous bytes of one client, one or more transfers"),
+    Parameter("segments",        Whole(1),   None,  "how often the blocks of all clients follow each other"),
+    Parameter("padding",         Size(0),    None,  "bytes skipped after each segment"),
+    Parameter("min_transfer",    Size(0),    None,  "smallest transfer of random patterns; 0 allows empty ones"),
+    Parameter("max_transfer",    Size(1),    None,  "largest transfer of random patterns"),
+    Parameter("seed",            Whole(0),   None,  "seed of the sizes of random patterns"),
+    Parameter("direct",          Flag(),     False, "non-zero: POSIX calls past the page cache (O_DIRECT)"),
+)
+
+CLASSES = (  # CONS-46, OQ-4
+    Parameter("allocation", Choice(("new", "preallocated")), "new", "space of sustained writes: new, or preallocated"),
     Parameter("cache_bytes",     Size(1),    None,  "bytes of the caches on the way, for the flag not_large"),
     Parameter("large_factor",    Whole(1),   20,    "how many times the caches a large amount is"),
 )
@@ -44,7 +55,7 @@ INTERACTIVE = (  # CONS-69
 SMALL_FILES = (  # CONS-71
     Parameter("files_per_client", Whole(1, MOST_FILES),  32,      "files of each client"),
     Parameter("file_size",        Size(0, GiB),          4 * KiB, "bytes of each file"),
-    Parameter("transfer_size",    Size(0, GiB),          0,       "bytes of one call; 0 moves a file in one"),
+    Parameter("transfer_size",    Size(0),               0,       "bytes of one call; 0 moves a block or file in one"),
     Parameter("directory",        Choice(("shared", "own")), "shared", "one folder for all clients, or one for each"),
 )
 
@@ -53,5 +64,5 @@ METADATA = (  # CONS-73
 )
 # fmt: on
 
-ROWS = (*STANDARD, *CLASSES, *TILES, *INTERACTIVE, *SMALL_FILES, *METADATA)
+ROWS = (*STANDARD, *PATTERNS, *CLASSES, *TILES, *INTERACTIVE, *SMALL_FILES, *METADATA)
 TABLE = Table(ROWS)
