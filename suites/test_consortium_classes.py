@@ -82,8 +82,8 @@ def test_direct(phase: Access, clients: int, pario: Pario, scratch_dir: Path, co
 def test_tile_io(overlap: int, phase: Access, clients: int, pario: Pario, comm: MPI.Intracomm) -> None:
     """mpi-tile-io: a row of tiles, or as many as parameters ask for; more processes than tiles sit still (CONS-64)."""
     suite: dict[str, object] = {"nr_tiles_x": comm.size, "sz_tile_x": 256, "sz_tile_y": 256, "overlap_x": overlap}
-    suite |= {"filename": f"tiles-overlap{overlap}"}
-    unset = [name for name in (*FIELDS.values(), "collective", "write_file") if name not in suite]
+    suite |= {"filename": f"tiles-overlap{overlap}", "write_file": phase == "write"}
+    unset = [name for name in (*FIELDS.values(), "collective") if name not in suite]
     given = pario.take(*unset, **suite)
     asked = given.setting("write_file")
     if given.is_given("write_file") and bool(asked.value) != (phase == "write"):

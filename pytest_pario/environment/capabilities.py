@@ -47,6 +47,8 @@ class Capability:
     detail: str
     cure: str = ""
     """What to do about a no; empty where nothing needs to be done."""
+    is_grave: bool = False
+    """Whether nothing that is measured here can be trusted: data came back wrong."""
 
 
 def probe_all(directory: str | os.PathLike[str]) -> list[Capability]:

@@ -36,7 +36,7 @@ class DeviceRate:
     def __str__(self) -> str:
         if self.mib_s is None:
             return f"device rate not known: {self.source}"
-        return f"device up to {self.mib_s:.0f} MiB/s ({self.source})"
+        return f"device up to {self.mib_s:.0f} MiB/s: {self.source}"
 
 
 def stated_rate(mib_s: float) -> DeviceRate:

@@ -14,6 +14,10 @@ WIDTH = 110
 MARKS = {"yes": "ok", "no": "NO", "unknown": "??"}
 
 
+URGENT = ("MPI", "create", "collective", "space", "shared pointer", "atomic", "locks", "fsync", "evict")
+"""What is worth doing something about, most urgent first; what else is missing only leaves tests out."""
+
+
 class Finding(Protocol):
     """A capability as `environment.capabilities` has it."""
 
@@ -33,6 +37,10 @@ class Finding(Protocol):
     def cure(self) -> str:
         """What to do about it."""
 
+    @property
+    def is_grave(self) -> bool:
+        """Whether data came back wrong."""
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -41,11 +49,23 @@ class Diagnosis:
     directory: str
     facts: Mapping[str, Json]
     findings: Sequence[Finding]
+    consequences: Sequence[str] = ()
+    """Tests that do not run here as they would elsewhere, with the reason."""
 
     @property
     def healthy(self) -> bool:
-        """Whether suites can run at all: files can be made and MPI starts."""
-        return all(one.state != "no" for one in self.findings if one.name in ("MPI", "create"))
+        """Whether suites can run and be trusted: MPI starts, files can be made, bytes come back right."""
+        runs = all(one.state != "no" for one in self.findings if one.name in ("MPI", "create", "collective"))
+        return runs and not any(one.is_grave for one in self.findings)
+
+    @property
+    def summary(self) -> str:
+        """The last line: that all is fine, or what to do first."""
+        wrong = [one for one in self.findings if one.state == "no" and (one.is_grave or one.name in URGENT)]
+        if not wrong:
+            return "fine"
+        first = min(wrong, key=lambda one: (not one.is_grave, URGENT.index(one.name) if one.name in URGENT else 0))
+        return f"first: {first.cure or first.detail} ({first.name})"
 
     @property
     def lines(self) -> list[str]:
@@ -59,4 +79,7 @@ class Diagnosis:
                 page += textwrap.wrap(
                     one.cure, WIDTH, initial_indent=" " * len(head) + "-> ", subsequent_indent=" " * (len(head) + 3)
                 )
-        return page
+        for number, line in enumerate(self.consequences):
+            head = "in the suites  " if not number else " " * 15
+            page += textwrap.wrap(line, WIDTH, initial_indent=head, subsequent_indent=" " * 17)
+        return [*page, "", self.summary]

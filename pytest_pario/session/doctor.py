@@ -11,9 +11,13 @@ from typing import Any
 
 from pytest_pario.environment.capabilities import Capability, probe_all
 from pytest_pario.environment.collectors import collect_all
+from pytest_pario.environment.context import Context
+from pytest_pario.environment.local import MEMORY
+from pytest_pario.environment.mount import type_of
 from pytest_pario.environment.stripe import striping
 from pytest_pario.errors import ParioError, SessionError, StripeUnknownError
 from pytest_pario.report.doctor import Diagnosis
+from pytest_pario.session.consequences import consequences
 from pytest_pario.session.launcher import find_launcher
 from pytest_pario.session.scratch import check_directory, choose_directory
 
@@ -32,8 +36,9 @@ def examine(directory: Path | None, mpiexec: str | None) -> Diagnosis:
     existing = place if place.exists() else place.parent
     told = _ask_mpi(existing, mpiexec)
     hints = told.get("hints", {}).get("in_force", {})
-    found = [_library(told), *probe_all(existing), *_mpi_capabilities(told), _striping(existing, hints)]
-    return Diagnosis(str(place), dict(collect_all(existing, hints)), found)
+    kind = type_of(Context(existing)) or "this filesystem"
+    found = [_library(told), *probe_all(existing), *mpi_capabilities(told, kind), _striping(existing, hints)]
+    return Diagnosis(str(place), dict(collect_all(existing, hints)), found, consequences(found, kind in MEMORY))
 
 
 def _ask_mpi(directory: Path, mpiexec: str | None) -> dict[str, Any]:
@@ -73,35 +78,50 @@ def _library(told: dict[str, Any]) -> Capability:
     return Capability("MPI", "yes", f"{told['library']['version']}, started on {told['library']['ranks']} ranks")
 
 
-def _mpi_capabilities(told: dict[str, Any]) -> list[Capability]:
+def mpi_capabilities(told: dict[str, Any], kind: str) -> list[Capability]:
+    """What the probe program said of MPI-IO on a filesystem of this type; nothing where it could not be started."""
     if "library" not in told:
         return []
-    found = [_hints(told.get("hints"))]
-    for name, words in WORDS.items():
-        one = told.get(name, {"error": f"no answer within {LIMIT_S:.0f} s"})
-        good = one.get("right") is True
-        detail = words if good else f"{words}: {one.get('error', 'wrong bytes')}"
-        found.append(Capability(name.replace("_", " "), "yes" if good else "no", detail, "" if good else CURES[name]))
+    found = [_hints(told.get("hints"), kind)]
+    for name in WORDS:
+        found.append(_worked(name, told.get(name, {"error": f"no answer within {LIMIT_S:.0f} s"})))
     clock = told.get("clock", {})
     if clock:
         rule = "span and slowest rank" if clock["global"] else "slowest rank (span only where all ranks share a host)"
-        detail = f"ranks {clock['apart_s'] * 1e6:.0f} us apart after a barrier; job time by {rule}"
+        apart, within = clock["apart_s"] * 1e6, clock["within_s"] * 1e6
+        detail = f"clocks of ranks {apart:.1f} us apart, known to {within:.1f} us; job time by {rule}"
         found.append(Capability("MPI clock", "yes" if clock["global"] else "unknown", detail))
     return found
 
 
+STRIPES = ("striping_unit", "striping_factor", "start_iodevice")
+STRIPED = ("lustre", "beegfs", "fhgfs", "pvfs2", "orangefs", "panfs")
+"""Filesystems on which a library can set the stripes of a new file."""
 CURES = {
     "collective": "do not trust collective results here; try another MPI library or driver",
-    "shared_pointer": "tests with shared pointers will fail; leave them out with -k 'not shared'",
+    "shared_pointer": "leave them out: -k 'not shared', or beff_noshared=1; missing locks may be the reason",
     "atomic": "tests of atomic mode will fail; mount with locks, or leave them out",
 }
 
 
-def _hints(told: dict[str, Any] | None) -> Capability:
+def _worked(name: str, one: dict[str, Any]) -> Capability:
+    words = WORDS[name]
+    if one.get("right") is True:
+        return Capability(name.replace("_", " "), "yes", words)
+    detail = f"{words}: {one.get('error', 'wrong bytes')}"
+    return Capability(name.replace("_", " "), "no", detail, CURES[name], is_grave=one.get("right") is False)
+
+
+def _hints(told: dict[str, Any] | None, kind: str) -> Capability:
     if told is None or "error" in told:
         return Capability("hints", "unknown", str((told or {}).get("error", "no answer")))
-    parts = [f"{name}: {', '.join(told[name])}" for name in ("honoured", "changed", "dropped") if told[name]]
-    return Capability("hints", "yes" if told["honoured"] else "no", "; ".join(parts))
+    # a library gives stripes back as they were asked for, also where no filesystem can carry them out (ENV-21)
+    echoed = [key for key in told["honoured"] if key in STRIPES and kind not in STRIPED]
+    honoured = [key for key in told["honoured"] if key not in echoed]
+    groups = {"honoured": honoured, f"only echoed, {kind} has no stripes": echoed}
+    groups |= {"changed": told["changed"], "dropped": told["dropped"]}
+    detail = "; ".join(f"{name}: {', '.join(keys)}" for name, keys in groups.items() if keys)
+    return Capability("hints", "yes" if honoured else "no", detail)
 
 
 def _striping(directory: Path, hints: dict[str, str]) -> Capability:

@@ -57,7 +57,7 @@ def test_a_filesystem_with_too_little_room(mount: Mount, tmp_path: Path) -> None
 
 
 @pytest.mark.rootonly
-def test_a_read_only_filesystem(mount: Mount, tmp_path: Path) -> None:  # ERR-02
+def test_a_read_only_filesystem(mount: Mount, tmp_path: Path) -> None:  # ERR-01: refused once, before any I/O
     directory = mount("size=1m,ro")
     (tmp_path / "test_it.py").write_text(CASE)
     job = run_pytest(2, "test_it.py", "--pario-dir", str(directory), "-q", directory=tmp_path)

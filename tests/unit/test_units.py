@@ -7,7 +7,7 @@ import pytest
 from pytest_pario.units import GiB, KiB, MiB, format_bytes, mib_per_s
 
 
-def test_small_runs_have_a_rate() -> None:
+def test_small_runs_have_a_rate() -> None:  # GEN-01: the byte count is not rounded first
     assert mib_per_s(2400, 1.0) == pytest.approx(0.002288818359375)
     assert mib_per_s(1, 0.0) == float("inf")
 

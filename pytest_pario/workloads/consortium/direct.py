@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_pario import mpi
+from pytest_pario.environment.context import Context
 from pytest_pario.environment.direct_io import DirectIO, direct_io
+from pytest_pario.environment.local import MEMORY
+from pytest_pario.environment.mount import type_of
 from pytest_pario.model import Pattern
 from pytest_pario.patterns.check import count_unaligned
 from pytest_pario.patterns.planning import plan
@@ -27,7 +30,9 @@ class Direct:
 
 def look_direct(comm: MPI.Intracomm, directory: Path, pattern: Pattern) -> Direct:
     """Try O_DIRECT in a directory on root, and hold a row against what it needs; the same on all ranks."""
-    able = mpi.on_root(comm, lambda: _try(directory / "probe"))
+    kind, able = mpi.on_root(comm, lambda: (type_of(Context(directory)), _try(directory / "probe")))
+    if kind in MEMORY:
+        return Direct(0, f"{kind} accepts O_DIRECT and ignores it")
     if not able.works:
         return Direct(0, f"O_DIRECT does not work in this directory ({able.source})")
     unit = max(able.memory_align, able.offset_align)

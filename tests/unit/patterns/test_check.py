@@ -33,7 +33,7 @@ def test_holes_up_to_the_end_or_a_given_size() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(case=cases)
-def test_holes_and_overlap_agree_with_a_map_of_bytes(case: Case) -> None:
+def test_holes_and_overlap_agree_with_a_map_of_bytes(case: Case) -> None:  # MODEL-03
     n = case.n
     tables = [case.layout.calls(rank, n) for rank in range(n)]
     size = check.file_size(tables)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pytest_pario.environment.device_rate import DeviceRate
 from pytest_pario.model import Pattern, Record, Samples, Spread
 from pytest_pario.patterns import Layout, Same, Segmented, Strided, plan
 from pytest_pario.patterns.payload import ring_payload, whole_payload
@@ -23,10 +24,19 @@ FACTS = {
 }
 
 
-def classified(asked: Class, layout: Layout | None = None, cache_bytes: int | None = None, **facts: Any) -> Classified:
+def classified(
+    asked: Class,
+    layout: Layout | None = None,
+    cache_bytes: int | None = None,
+    *,
+    flags: tuple[str, ...] = (),
+    fingerprint: dict[str, object] | None = None,
+    device: DeviceRate | None = None,
+    **facts: Any,
+) -> Classified:
     pattern = Pattern("row", layout or Segmented(1 << 18, (1 << 16,) * 4), pointer="explicit")
-    record = Record(pattern, PHASES[asked], 4, SAMPLES, 1, facts={**FACTS, **facts})
-    return classify_record(asked, Evidence(record, plan(pattern, 4), cache_bytes))
+    record = Record(pattern, PHASES[asked], 4, SAMPLES, 1, fingerprint or {}, {**FACTS, **facts}, flags)
+    return classify_record(asked, Evidence(record, plan(pattern, 4), cache_bytes, device=device))
 
 
 @pytest.mark.parametrize("asked", ["sustained-read", "sustained-write", "cached-write"])
@@ -59,6 +69,37 @@ def test_a_broken_rule_withholds_the_name(asked: Class, rule: str, change: dict[
     assert found.name is None
     assert found.label == "transfer rate"
     assert any(reason.startswith(rule) for reason in found.reasons)
+
+
+@pytest.mark.parametrize("asked", ["sustained-read", "sustained-write", "cached-write"])
+def test_memory_earns_no_name(asked: Class) -> None:  # CONS-39, CONS-45: there is neither storage nor device
+    found = classified(asked, fingerprint={"filesystem_type": "tmpfs"})
+    assert found.label == "transfer rate"
+    assert "CONS-39: tmpfs is memory: there is no storage" in found.reasons
+    assert ("CONS-45: tmpfs is memory: there is no device" in found.reasons) == (asked == "sustained-write")
+    # it is the place that breaks the rule, not the harness
+    assert not any(ruling.is_ours for ruling in found.rulings if not ruling.holds)
+    assert classified(asked, fingerprint={"filesystem_type": "ext4"}).label == asked
+
+
+def test_a_read_that_no_device_can_deliver_is_not_cold() -> None:  # CONS-42, CONS-48
+    rate = DeviceRate(600.0, "it rotates")
+    found = classified("sustained-read", flags=("faster_than_device",), device=rate)
+    assert found.label == "transfer rate"
+    (reason,) = found.reasons
+    assert reason == (
+        "CONS-42: caches said to be cold, but the read was faster than the device can be "
+        "(device up to 600 MiB/s: it rotates)"
+    )
+
+
+def test_it_is_said_whether_the_device_is_known() -> None:
+    def why(device: DeviceRate | None) -> str:
+        return next(one.why for one in classified("sustained-read", device=device).rulings if one.rule == "CONS-42")
+
+    assert why(None).endswith("device rate not known")
+    assert why(DeviceRate(None, "no O_DIRECT")).endswith("device rate not known: no O_DIRECT")
+    assert why(DeviceRate(300.0, "probe")).endswith("device up to 300 MiB/s: probe")
 
 
 def test_a_write_without_sync_is_a_cached_write_and_says_so() -> None:  # CONS-49

@@ -33,6 +33,26 @@ def test_a_better_source_hides_a_bad_value_of_the_environment() -> None:
     assert resolve(TABLE, ["sz_tile_x=1"], {"SZ_TILE_X": "many"}).whole("sz_tile_x") == 1
 
 
+def test_a_suite_fills_in_what_the_user_left_open() -> None:
+    # CONS-54
+    user = resolve(TABLE, ["sz_tile_x=1"], {"SZ_TILE_Y": "2"})
+    found = user.over(TABLE, {"sz_tile_x": 7, "sz_tile_y": 8, "sz_element": 9, "filename": None})
+    assert [found.setting(name).value for name in ("sz_tile_x", "sz_tile_y", "sz_element")] == [1, 2, 9]
+    assert found.setting("sz_element").origin == "suite table"
+    assert found.setting("filename").origin == "default"
+    assert (found.is_given("sz_tile_y"), found.is_given("sz_element")) == (True, False)
+    assert set(found.only(["sz_tile_x", "overlap_x"]).plain()) == {"sz_tile_x", "overlap_x"}
+    with pytest.raises(ParameterError, match=r"sz_element = 0 \(from suite table\)"):
+        user.over(TABLE, {"sz_element": 0})
+    with pytest.raises(UnknownParameterError):
+        user.over(TABLE, {"sz_tile_z": 1})
+
+
+def test_an_error_about_something_else_is_left_alone() -> None:
+    with pytest.raises(ParameterError, match=r"^other = 1"), resolve(TABLE).blamed({"ox": "overlap_x"}):
+        raise ParameterError("other", 1, "2")
+
+
 def test_unknown_names() -> None:
     # ERR-02
     with pytest.raises(UnknownParameterError, match=r"sz_tile_z.*known:.*sz_tile_x"):
@@ -58,7 +78,9 @@ def test_unknown_names() -> None:
         (["directory=mine"], {}, {}, "directory = 'mine' (from command line): must be one of shared, own"),
         (["collective"], {}, {}, "collective = 'collective' (from command line): must be written as collective=VALUE"),
         # CONS-55
-        (["filename="], {}, {}, "filename = '' (from command line): must be a text that is not empty"),
+        (["filename="], {}, {}, "filename = '' (from command line): must be a name of letters, digits"),
+        (["filename=/lustre/a/data.out"], {}, {}, "without a folder (--pario-dir says where the file lies)"),
+        ([], {"FILENAME": "../data.out"}, {}, "filename = '../data.out' (from environment): must be a name"),
     ],
 )
 def test_bad_values_name_parameter_value_range_and_origin(
