@@ -41,7 +41,8 @@ def test_stripes_that_are_only_echoed_are_not_honoured() -> None:  # ENV-21
 
 @pytest.mark.parametrize("name", ["collective", "shared_pointer", "atomic"])
 def test_wrong_bytes_are_grave(name: str) -> None:
-    one = found(**{name: {"right": False}})[name.replace("_", " ")]
+    told: dict[str, Any] = {name: {"right": False}}
+    one = found("ext4", **told)[name.replace("_", " ")]
     assert (one.state, one.is_grave) == ("no", True)
     assert "wrong bytes" in one.detail
     page = diagnosis(one)
