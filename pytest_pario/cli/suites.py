@@ -34,12 +34,21 @@ def _add_sweep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     sweep.add_argument("--hint", action="append", default=[], metavar="KEY=VALUE,VALUE", help="may be repeated")
     sweep.add_argument("--matrix", metavar="NAME", help="a ready matrix: romio-write, romio-read, ibm, ibm-as-romio")
     sweep.add_argument("--phase", action="append", choices=["write", "rewrite", "read"], help="default: write")
-    sweep.add_argument("--rounds", type=int, default=9, metavar="K", help="rounds over all sets (default 9)")
+    sweep.add_argument("--rounds", type=int, default=5, metavar="K", help="rounds over all sets (default 5)")
+    sweep.add_argument(
+        "--test-rounds", type=int, default=12, metavar="K", help="fresh rounds over the best three (default 12)"
+    )
     sweep.add_argument("--dir", type=Path, default=Path(), metavar="DIR", help="directory on the filesystem under test")
     sweep.add_argument(
-        "--output", type=Path, metavar="DIR", help="write ROMIO_HINTS files and a b_eff_io hint file here"
+        "--output", type=Path, metavar="DIR", help="write ROMIO_HINTS files, a b_eff_io hint file and all results here"
     )
-    sweep.add_argument("--confirm", action="store_true", help="run pairs of jobs with and without the ROMIO_HINTS file")
+    sweep.add_argument(
+        "--confirm", type=int, nargs="?", const=5, default=0, metavar="PAIRS",
+        help="run pairs of jobs with and without the ROMIO_HINTS file (5 unless told)",
+    )  # fmt: skip
+    sweep.add_argument(
+        "--timeout", type=float, default=3600.0, metavar="SECONDS", help="limit of each job (default 3600)"
+    )
     sweep.add_argument("--mpiexec", metavar="CMD", help="launcher and its options")
     sweep.set_defaults(handler=_sweep)
 
@@ -103,22 +112,21 @@ def _beffio_grid(arguments: argparse.Namespace, _rest: list[str]) -> int:
 
 
 def _sweep(arguments: argparse.Namespace, _rest: list[str]) -> int:
-    from pytest_pario.patterns.toml import patterns_from_toml
-    from pytest_pario.session.sweep import SweepRequest, parse_pattern, run_sweep
+    from pytest_pario.session.sweep import SweepRequest, parse_pattern, read_rows, run_sweep
+    from pytest_pario.session.sweep_job import Place
     from pytest_pario.workloads.sweep.matrix import cross, parse_matrix
 
-    rows = patterns_from_toml(arguments.rows.read_text(encoding="utf-8")) if arguments.rows else ()
+    rows = read_rows(arguments.rows) if arguments.rows else ()
     given = tuple(parse_pattern(text, arguments.ranks) for text in arguments.pattern)
     request = SweepRequest(
         (*rows, *given),
         cross(parse_matrix(arguments.hint, arguments.matrix)),
-        tuple(arguments.phase or ["write"]),
-        arguments.ranks,
+        tuple(dict.fromkeys(arguments.phase or ["write"])),
+        Place(arguments.ranks, arguments.dir.absolute(), arguments.mpiexec, arguments.timeout),
         arguments.rounds,
-        arguments.dir.absolute(),
+        arguments.test_rounds,
         arguments.output,
         arguments.confirm,
-        arguments.mpiexec,
     )
     print("\n".join(run_sweep(request)))
     return 0

@@ -1,13 +1,14 @@
 """From the rates of a sweep to ratios with intervals and a recommendation. Pure numpy.
 
-In each round every set is measured between two measurements of the default; its ratio in that round is its rate over
-the geometric mean of the two. The ratio of a set is the median over the rounds, its interval the percentiles of medians
-of resampled rounds. A set is recommended only if the interval at a level that allows for the number of sets
-(Bonferroni) lies above 1.
+First all sets are looked at: in each round every set is measured between two measurements of the default, and its ratio
+in that round is its rate over the geometric mean of the two. Of the best few that acted and seem to gain, fresh rounds
+then decide (`decision`): choosing the best of many by their noise costs nothing, because that noise is not used again.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +17,34 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_pario.errors import ParameterError
+from pytest_pario.workloads.hints import classify_hints
+from pytest_pario.workloads.sweep.decision import CANDIDATES, gain_probability, least_rounds, pair_ratios, reject
 from pytest_pario.workloads.sweep.matrix import HintSet
 
 LEVEL = 0.90
-RESAMPLES = 2000
 LEAST_GAIN = 1.03
 """A gain below this is not worth another set of hints."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The ratio of a set to the default of the same rounds; more is better."""
+
+    ratio: float
+    low: float
+    high: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What fresh rounds say of a candidate."""
+
+    estimate: Estimate
+    probability: float
+    """Of so high signed ranks where the set gains nothing, before the correction."""
+    sure: bool
+    """Whether the gain is sure after it."""
 
 
 @dataclass(frozen=True)
@@ -31,22 +54,25 @@ class Cell:
     hints: HintSet
     rate: float
     """Median MiB/s."""
-    ratio: float
-    """Against the default of the same rounds; more is better."""
-    low: float
-    high: float
-    sure: bool
-    """Whether the interval that allows for the number of sets lies above 1."""
+    screened: Estimate
     in_force: Mapping[str, str]
     dropped: tuple[str, ...] = ()
     """Hints that the library does not know: the cell does not show what they would have done."""
-    as_default: bool = False
-    """Whether the same hints are in force as by default: the set has not acted."""
+    changed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Hints that were in force with another value than that asked for, and that value."""
+    same_as: str | None = None
+    """Name of an earlier set with the same hints in force: both are one, and the earlier one stands for it."""
+    tested: Tested | None = None
 
     @property
     def acted(self) -> bool:
-        """Whether what was asked for was in force, and is another thing than the default."""
-        return not self.dropped and not self.as_default
+        """Whether what was asked for was in force, and is another thing than the default and all earlier sets."""
+        return not self.dropped and not self.changed and self.same_as is None
+
+    @property
+    def estimate(self) -> Estimate:
+        """From the fresh rounds where there were some: those of the screening chose the set, and flatter it."""
+        return self.tested.estimate if self.tested else self.screened
 
 
 @dataclass(frozen=True)
@@ -56,12 +82,24 @@ class Swept:
     pattern: str
     phase: str
     cells: tuple[Cell, ...]
+    too_few: int | None = None
+    """Rounds that the test would have needed at least; None where it had them."""
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """Numbers of the best sets that acted and seem to gain: those worth fresh rounds."""
+        gaining = [
+            number for number, one in enumerate(self.cells) if number and one.acted and one.screened.ratio >= LEAST_GAIN
+        ]
+        return tuple(sorted(gaining, key=lambda number: -self.cells[number].screened.ratio)[:CANDIDATES])
 
     @property
     def recommended(self) -> Cell:
         """The best set that surely gains; the default where none does."""
-        better = [one for one in self.cells[1:] if one.acted and one.sure and one.ratio >= LEAST_GAIN]
-        return max(better, key=lambda one: one.ratio, default=self.cells[0])
+        better = [
+            one for one in self.cells if one.tested and one.tested.sure and one.tested.estimate.ratio >= LEAST_GAIN
+        ]
+        return max(better, key=lambda one: one.estimate.ratio, default=self.cells[0])
 
 
 def paired_ratios(plan: Sequence[int], rates: Sequence[float]) -> dict[int, float]:
@@ -78,54 +116,88 @@ def paired_ratios(plan: Sequence[int], rates: Sequence[float]) -> dict[int, floa
     return found
 
 
-def interval(ratios: Sequence[float], level: float = LEVEL, seed: int = 1) -> tuple[float, float, float]:
-    """Median ratio and its interval, resampled over rounds."""
-    logs: npt.NDArray[np.float64] = np.log(np.asarray(ratios, dtype=np.float64))
-    if not logs.size:
+def coverage(rounds: int, cut: int = 0) -> float:
+    """How often the range of all ratios but the `cut` lowest and highest holds their true median, at least."""
+    return 1 - 2 * sum(math.comb(rounds, k) for k in range(cut + 1)) / 2**rounds
+
+
+def interval(ratios: Sequence[float]) -> Estimate:
+    """Median ratio and the narrowest range of rounds that holds the true one at the level, at most all."""
+    logs: npt.NDArray[np.float64] = np.sort(np.log(np.asarray(ratios, dtype=np.float64)))
+    count = int(logs.size)
+    if not count:
         raise ParameterError("ratios", ratios, "one or more rounds")
-    rng = np.random.default_rng(seed)
-    medians = np.median(rng.choice(logs, (RESAMPLES, logs.size)), axis=1)
-    low, high = np.quantile(medians, [(1 - level) / 2, (1 + level) / 2])
-    return float(np.exp(np.median(logs))), float(np.exp(low)), float(np.exp(high))
+    cut = max((k for k in range((count + 1) // 2) if coverage(count, k) >= LEVEL), default=0)
+    low, middle, high = (float(np.exp(one)) for one in (logs[cut], np.median(logs), logs[count - 1 - cut]))
+    return Estimate(middle, low, high, count)
 
 
-def analyse(
+def screen(
     pattern: str,
     phase: str,
     sets: Sequence[HintSet],
     *,
     plans: Sequence[Sequence[int]],
     rates: Sequence[Sequence[float]],
-    told: Sequence[Mapping[str, Any]],
+    told: Sequence[Mapping[str, str]],
 ) -> Swept:
-    """Cells of all sets; `told` has, for each set, the hints in force and those dropped."""
+    """Cells of all sets; `told` has the hints in force of each."""
     by_round = [paired_ratios(plan, found) for plan, found in zip(plans, rates, strict=True)]
-    # Bonferroni: the error of one interval is that of all, divided by their number
-    strict = 1 - (1 - LEVEL) / max(1, len(sets) - 1)
     measured: list[list[float]] = [[] for _ in sets]
     for plan, found in zip(plans, rates, strict=True):
         for number, rate in zip(plan, found, strict=True):
             measured[number].append(rate)
-    standard = told[0]["in_force"]
-    cells = []
+    cells: list[Cell] = []
     for number, one in enumerate(sets):
-        ratio, low, high = (1.0, 1.0, 1.0)
-        sure = False
-        if number:
-            ratios = [found[number] for found in by_round]
-            ratio, low, high = interval(ratios)
-            sure = interval(ratios, strict)[1] > 1
-        cells.append(
-            Cell(
-                one,
-                float(np.median(measured[number])),
-                ratio,
-                low,
-                high,
-                sure,
-                told[number]["in_force"],
-                tuple(sorted(told[number]["dropped"])),
-                number > 0 and told[number]["in_force"] == standard,
-            )
-        )
+        ratios = [found[number] for found in by_round] if number else [1.0] * len(plans)
+        cells.append(_cell(one, float(np.median(measured[number])), interval(ratios), told[number], cells))
     return Swept(pattern, phase, tuple(cells))
+
+
+def _cell(
+    hints: HintSet, rate: float, screened: Estimate, in_force: Mapping[str, str], earlier: Sequence[Cell]
+) -> Cell:
+    """One cell, with what became of the hints that it asked for."""
+    outcomes = classify_hints(hints.hints, in_force)
+    return Cell(
+        hints,
+        rate,
+        screened,
+        in_force,
+        tuple(sorted(one.key for one in outcomes if one.state == "dropped")),
+        {one.key: str(one.in_force) for one in outcomes if one.state == "changed"},
+        # a set that did not get what it asked for stands for nothing
+        next((one.hints.name for one in earlier if one.in_force == in_force and not one.changed), None),
+    )
+
+
+def decide(
+    swept: Swept,
+    candidates: Sequence[int],
+    *,
+    plans: Sequence[Sequence[int]],
+    rates: Sequence[Sequence[float]],
+) -> Swept:
+    """The same with what fresh rounds say of the candidates."""
+    if not candidates:
+        return swept
+    needed = least_rounds(len(candidates))
+    by_round = [pair_ratios(plan, found) for plan, found in zip(plans, rates, strict=True)]
+    ratios = [[found[number] for found in by_round] for number in candidates]
+    probabilities = [gain_probability(one) for one in ratios]
+    cells = list(swept.cells)
+    for number, found, chance, sure in zip(candidates, ratios, probabilities, reject(probabilities), strict=True):
+        cells[number] = dataclasses.replace(cells[number], tested=Tested(interval(found), chance, sure))
+    return dataclasses.replace(swept, cells=tuple(cells), too_few=needed if len(plans) < needed else None)
+
+
+def plain_swept(swept: Swept) -> dict[str, Any]:
+    """All cells as plain data, with the hints in force of each (GEN-12)."""
+    return {
+        "pattern": swept.pattern,
+        "phase": swept.phase,
+        "recommended": dict(swept.recommended.hints.hints),
+        "sets": [
+            {**dataclasses.asdict(cell), "hints": dict(cell.hints.hints), "acted": cell.acted} for cell in swept.cells
+        ],
+    }

@@ -11,6 +11,8 @@ from pytest_pario.workloads.hints import check_hints
 
 MOST_SETS = 4096
 DEFAULT_NAME = "default"
+LONGEST_KEY, LONGEST_VALUE = 254, 1023
+"""Most bytes of a key and of a value in MPICH (ENV-23); a library that takes less is asked at open."""
 
 Matrix = Mapping[str, tuple[str, ...]]
 
@@ -21,6 +23,8 @@ MATRICES: Mapping[str, Matrix] = {
         "romio_cb_write":     ("automatic", "enable", "disable"),
         "romio_ds_write":     ("automatic", "disable"),
         "cb_buffer_size":     ("1048576", "16777216"),
+        # by default one rank of a host may be an aggregator, whatever cb_nodes says (ENV-22)
+        "cb_config_list":     ("*:*",),
         "cb_nodes":           ("1", "4"),
     },
     "romio-read": {
@@ -67,10 +71,20 @@ def parse_matrix(words: Sequence[str], ready: str | None = None) -> dict[str, tu
         listed = tuple(value.strip() for value in values.split(",") if value.strip())
         if not key.strip() or not equals or not listed:
             raise ParameterError("hint", word, "written as key=value,value", "--hint")
+        _check_lengths(key.strip(), listed)
         matrix[key.strip()] = listed
     if not matrix:
         raise ParameterError("hint", "", "given at least once, or a ready --matrix", "--hint")
     return matrix
+
+
+def _check_lengths(key: str, values: tuple[str, ...]) -> None:
+    """Refuse what no library can be told, or what a hint file cannot hold."""
+    if len(key.encode()) > LONGEST_KEY or any(character.isspace() for character in key):
+        raise ParameterError("hint key", key[:40], f"at most {LONGEST_KEY} bytes without blanks", "--hint")
+    for value in values:
+        if len(value.encode()) > LONGEST_VALUE or not value.isprintable():
+            raise ParameterError(f"value of {key}", value[:40], f"at most {LONGEST_VALUE} printable bytes", "--hint")
 
 
 def cross(matrix: Matrix) -> tuple[HintSet, ...]:

@@ -1,4 +1,8 @@
-"""One rank of a sweep: every set on every pattern, in turns; root prints the rates as one line of JSON."""
+"""One rank of a sweep: root prints the rates of all tasks as one line of JSON.
+
+A task is a pattern and a phase, with the sets that are measured in each round. An error of ours comes out as a line of
+JSON too, for the process that started the job to show.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_pario import mpi
 from pytest_pario.environment.context import Context
 from pytest_pario.environment.mount import type_of
-from pytest_pario.model import Access, Pattern, Record
+from pytest_pario.errors import ParioError, RemoteTaskError
+from pytest_pario.model import Record
 from pytest_pario.patterns.serial import pattern_from_plain
 from pytest_pario.units import mib_per_s
 from pytest_pario.workloads.runner import Runner, RunRules
@@ -21,15 +26,20 @@ if TYPE_CHECKING:
 
 
 def sweep(world: MPI.Intracomm, given: dict[str, Any]) -> dict[str, Any]:
-    """Every pattern and phase in turn."""
+    """Every task in turn; what is wrong on all ranks alike is told, not raised."""
     comm, directory = world.Dup(), Path(given["directory"])
-    place = _Place(comm, directory, mpi.on_root(comm, lambda: type_of(Context(directory)) or "unknown"))
-    found = []
-    for row in given["patterns"]:
-        pattern = pattern_from_plain(row)
-        for phase in given["phases"]:
-            found.append({"pattern": pattern.name, "phase": phase, **_sweep(place, pattern, phase, given)})
+    try:
+        place = _Place(comm, directory, mpi.on_root(comm, lambda: type_of(Context(directory)) or "unknown"))
+        found = [_sweep(place, task, given["sets"]) for task in given["tasks"]]
+    except (ParioError, MemoryError) as error:
+        return {"error": _first_cause(comm, error)}
     return {"library": mpi.library_version(), "found": found}
+
+
+def _first_cause(comm: MPI.Intracomm, error: Exception) -> str:
+    """The error of the first rank that has one of its own."""
+    own = "" if isinstance(error, RemoteTaskError) else str(error) or type(error).__name__
+    return next((text for text in comm.allgather(own) if text), str(error))
 
 
 @dataclass(frozen=True)
@@ -39,25 +49,25 @@ class _Place:
     fstype: str
 
 
-def _sweep(place: _Place, pattern: Pattern, phase: Access, given: dict[str, Any]) -> dict[str, Any]:
-    """Rates in the order of the plans, and what became of the hints of each set."""
-    told: dict[int, dict[str, Any]] = {}
+def _sweep(place: _Place, task: dict[str, Any], sets: list[dict[str, str]]) -> dict[str, Any]:
+    """Rates in the order of the plans, and the hints in force with each set that was measured."""
+    pattern, phase = pattern_from_plain(task["pattern"]), task["phase"]
+    in_force: dict[int, dict[str, str]] = {}
 
     def measure(number: int) -> float:
-        rules = RunRules(rounds=1, warmup_rounds=0, hints=given["sets"][number])
+        rules = RunRules(rounds=1, warmup_rounds=0, hints=sets[number])
         record = Runner(place.comm, place.directory, place.fstype, rules).run(pattern, phase)
-        told.setdefault(number, _hints(record))
+        in_force.setdefault(number, _in_force(record))
         return mib_per_s(record.samples.moved_bytes[0], record.samples.elapsed_s[0])
 
     measure(0)
-    rates = [[measure(number) for number in plan] for plan in given["plans"]]
-    return {"rates": rates, "told": [told[number] for number in range(len(given["sets"]))]}
+    rates = [[measure(number) for number in plan] for plan in task["plans"]]
+    return {"rates": rates, "in_force": in_force}
 
 
-def _hints(record: Record) -> dict[str, Any]:
+def _in_force(record: Record) -> dict[str, str]:
     grouped: Any = record.facts.get("hints", {})
-    in_force = {**grouped.get("accepted", {}), **grouped.get("changed", {}), **grouped.get("defaulted", {})}
-    return {"in_force": in_force, "dropped": sorted(grouped.get("dropped", {}))}
+    return {**grouped.get("accepted", {}), **grouped.get("changed", {}), **grouped.get("defaulted", {})}
 
 
 if __name__ == "__main__":
