@@ -12,9 +12,13 @@ from pytest_pario.simulate.commands import PAUSES, expected_peaks, interference_
 from pytest_pario.simulate.experiments import SEGMENTS, contention, resonance_table
 from pytest_pario.simulate.programs import SCHEMES
 from pytest_pario.simulate.storage import Storage
-from pytest_pario.units import MB, KiB, format_bytes, parse_bytes
+from pytest_pario.units import MB, KiB, MiB, format_bytes, parse_bytes
 
 ORIGIN = "command line"
+TOTAL = 64 * MiB
+"""Bytes that each modelled program reads."""
+MOST_CALLS = 1_000_000
+"""Modelled calls of one command: about a minute."""
 
 
 def simulated_lines(model: str, arguments: Mapping[str, Any]) -> list[str]:
@@ -47,9 +51,9 @@ def _resonance(storage: Storage, arguments: Mapping[str, Any]) -> list[str]:
     segments = tuple(int(_number("--segments", text, True)) for text in arguments["segments"]) or SEGMENTS
     if any(size < 1 for size in segments):
         raise ParameterError("--segments", segments, "positive sizes", ORIGIN)
-    table = resonance_table(
-        storage, processes, segments, tuple(arguments["schemes"]), seeds=seeds_of(arguments["seeds"])
-    )
+    schemes, seeds = tuple(arguments["schemes"]), seeds_of(arguments["seeds"])
+    _require_few(segments, len(processes) * len(schemes) * len(seeds))
+    table = resonance_table(storage, processes, segments, schemes, seeds=seeds, total_bytes=TOTAL)
     lines = [_described(storage), ""]
     lines += format_sweeps(table, "MB/s")
     lines += [
@@ -61,6 +65,15 @@ def _resonance(storage: Storage, arguments: Mapping[str, Any]) -> list[str]:
         for n, size in expected_peaks(storage, sorted({n for _, n in table})).items()
     )
     return [*lines, "", f"full resonance at N*s = M*u: {', '.join(peaks)}"]
+
+
+def _require_few(segments: tuple[int, ...], runs: int) -> None:
+    """Refuse what would model for hours."""
+    calls = runs * sum(-(-TOTAL // size) for size in segments)
+    if calls > MOST_CALLS:
+        told = ", ".join(format_bytes(size) for size in segments)
+        allowed = f"so large that at most {MOST_CALLS} calls are modelled, not {calls}: or fewer --seeds"
+        raise ParameterError("--segments", told, allowed, ORIGIN)
 
 
 def _interference(storage: Storage, _arguments: Mapping[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ from pytest_pario.session.sweep_job import Place, Task, run_job
 from pytest_pario.units import format_bytes
 from pytest_pario.workloads.sweep.analysis import Swept, decide, interval, plain_swept, screen
 from pytest_pario.workloads.sweep.decision import draw_pairs
-from pytest_pario.workloads.sweep.matrix import HintSet, order_of
+from pytest_pario.workloads.sweep.matrix import HintSet, order_of, relieve
 
 ROUNDS = 5
 """Over all sets: the fewest whose range is an interval of 90 %."""
@@ -152,7 +152,9 @@ def _confirm(request: SweepRequest, task: Task, one: Swept, library: str) -> lis
         return [f"{name}: nothing to confirm, the default is recommended"]
     if "MPICH" not in library and "Intel" not in library:
         return [f"{name}: not confirmed, {library} does not read ROMIO_HINTS"]
-    plain_task = [Task(task.pattern, task.phase, [[0] * ROUNDS])]
+    plans = [[0] * ROUNDS]
+    # hints that a program asks for win over those of the file, so the row leaves it those that the file has
+    relieved = relieve(task.pattern, one.recommended.hints.hints)
     ratios = []
     with tempfile.NamedTemporaryFile("w", prefix="pario-", suffix=".romio_hints", dir=request.place.directory) as file:
         file.write(romio_hints_text(one))
@@ -161,7 +163,8 @@ def _confirm(request: SweepRequest, task: Task, one: Swept, library: str) -> lis
             rates = {}
             for hinted in (True, False) if number % 2 else (False, True):
                 around: Mapping[str, str] = {"ROMIO_HINTS": file.name} if hinted else {}
-                told = run_job(request.place, plain_task, [HintSet()], around)
+                row = relieved if hinted else task.pattern
+                told = run_job(request.place, [Task(row, task.phase, plans)], [HintSet()], around)
                 rates[hinted] = statistics.median(told["found"][0]["rates"][0])
             ratios.append(rates[True] / rates[False])
     seen = interval(ratios)

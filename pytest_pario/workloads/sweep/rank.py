@@ -20,6 +20,7 @@ from pytest_pario.model import Record
 from pytest_pario.patterns.serial import pattern_from_plain
 from pytest_pario.units import mib_per_s
 from pytest_pario.workloads.runner import Runner, RunRules
+from pytest_pario.workloads.sweep.matrix import relieve
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -56,7 +57,7 @@ def _sweep(place: _Place, task: dict[str, Any], sets: list[dict[str, str]]) -> d
 
     def measure(number: int) -> float:
         rules = RunRules(rounds=1, warmup_rounds=0, hints=sets[number])
-        record = Runner(place.comm, place.directory, place.fstype, rules).run(pattern, phase)
+        record = Runner(place.comm, place.directory, place.fstype, rules).run(relieve(pattern, sets[number]), phase)
         in_force.setdefault(number, _in_force(record))
         return mib_per_s(record.samples.moved_bytes[0], record.samples.elapsed_s[0])
 
