@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.mpi.jobs import fast_scratch, launcher, run_command, run_pytest
+from tests.mpi.jobs import fast_scratch, run_command, run_pario, run_pytest
 from tests.mpi.launching import is_openmpi
 
 ROOT = Path(__file__).parents[2]
@@ -44,25 +45,81 @@ def test_every_benchmark(ranks: int, tmp_path: Path) -> None:
     assert "hints that the library dropped: IBM_io_buffer_size" in job.output
 
 
-def test_a_sweep_recommends_and_writes_files(tmp_path: Path) -> None:  # GPFS-04, GPFS-43
+# data sieving through a buffer of some pieces: the default of this row is slow, and can be made slower
+CRIPPLED = """[[pattern]]
+name = "crippled"
+layout = { name = "strided", block = 64, per_call = 8192 }
+hints = { on_open = { romio_ds_write = "enable", ind_wr_buffer_size = "1024" } }
+"""
+
+
+def test_a_sweep_recommends_confirms_and_writes_files(tmp_path: Path) -> None:  # GPFS-04, GPFS-43, GEN-12
     if is_openmpi():
         pytest.skip("the hints that cripple are ROMIO's")
-    start = launcher(2)
-    scratch, output = tmp_path / "scratch", tmp_path / "out"
-    scratch.mkdir()
+    output = tmp_path / "out"
     output.mkdir()
-    command = [sys.executable, "-m", "pytest_pario.cli", "sweep", "-n", "2"]
-    command += ["--pattern", "strided_at_once:64:256KiB:coll"]
-    command += ["--hint", "romio_cb_write=enable,disable", "--hint", "romio_ds_write=disable"]
-    command += ["--rounds", "3", "--dir", str(scratch), "--output", str(output)]
-    job = run_command(command, tmp_path, start.environment)
+    (tmp_path / "row.toml").write_text(CRIPPLED)
+    command = ["sweep", "-n", "2", "--rows", "row.toml", "--hint", "ind_wr_buffer_size=65536,128"]
+    command += ["--hint", "romio_ds_write=enable,banana", "--rounds", "3", "--confirm", "2", "--output", str(output)]
+    with fast_scratch(tmp_path) as scratch:
+        job = run_pario(*command, "--dir", str(scratch), directory=tmp_path)
+        assert list(scratch.iterdir()) == []
     assert job.status == 0, job.output
-    crippled = re.search(r"romio_cb_write=disable romio_ds_write=disable +[\d.]+ +([\d.]+) +\[", job.output)
-    assert crippled is not None, job.output
-    assert float(crippled[1]) > 0
-    assert (output / "strided_at_once-64-coll-write.romio_hints").exists()
-    assert (output / "beffio.hints").read_text().startswith("# recommended by a sweep")
-    assert list(scratch.iterdir()) == []
+    best = "ind_wr_buffer_size=65536 romio_ds_write=enable"
+    assert f"recommended: {best} (" in job.output
+    slow = re.search(r"ind_wr_buffer_size=128 romio_ds_write=enable +[\d.]+ +([\d.]+) +\[", job.output)
+    assert slow is not None, job.output
+    assert float(slow[1]) < 1
+    # what the library made of a word that it does not know is not what was asked for
+    assert "has not acted: romio_ds_write=banana asked, automatic in force" in job.output
+    confirmed = re.search(r"crippled write: with ROMIO_HINTS ([\d.]+) .* in 2 pairs of jobs", job.output)
+    assert confirmed is not None, job.output
+    assert float(confirmed[1]) > 1
+    hints = (output / "crippled-write.romio_hints").read_text()
+    assert hints == "ind_wr_buffer_size 65536\nromio_ds_write enable\n"
+    assert "no pattern type of b_eff_io" in (output / "beffio.hints").read_text()
+    (found,) = json.loads((output / "sweep.json").read_text())["found"]
+    in_force = {one["in_force"]["ind_wr_buffer_size"] for one in found["sets"]}
+    assert in_force == {"1024", "65536", "128"}
+
+
+def test_aggregators_that_are_not_to_be_had(tmp_path: Path) -> None:  # GEN-12, ENV-22
+    """One aggregator on a host unless cb_config_list says otherwise: cb_nodes alone does not act."""
+    if is_openmpi():
+        pytest.skip("cb_config_list is ROMIO's")
+    command = [
+        "sweep",
+        "-n",
+        "2",
+        "--pattern",
+        "strided_at_once:4KiB:64KiB:coll",
+        "--rounds",
+        "3",
+        "--test-rounds",
+        "1",
+    ]
+    alone = run_pario(*command, "--hint", "cb_nodes=2", directory=tmp_path)
+    assert "cb_nodes=2 asked, 1 in force; the same hints are in force as by default" in alone.output, alone.output
+    listed = run_pario(*command, "--hint", "cb_nodes=2", "--hint", "cb_config_list=*:*", directory=tmp_path)
+    assert "asked" not in listed.output, listed.output
+    assert re.search(r"cb_config_list=\*:\* cb_nodes=2 +[\d.]+ +[\d.]+ +\[", listed.output), listed.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--timeout", "0.2"], "did not end within 0.2 s"),
+        (["--pattern", "strided:4MiB:9216MiB:coll"], "memory limit"),
+    ],
+)
+def test_a_job_that_fails_is_one_line(arguments: list[str], told: str, tmp_path: Path) -> None:
+    if shutil.disk_usage(tmp_path).free < 10 << 30:
+        pytest.skip("a file of 9 GiB would be refused for want of space")
+    command = ["sweep", "-n", "2", "--hint", "cb_nodes=1", "--pattern", "strided:4KiB:64KiB:coll", *arguments]
+    job = run_pario(*command, directory=tmp_path)
+    assert job.status == 2
+    assert [line for line in job.output.splitlines() if told in line] == job.output.splitlines()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

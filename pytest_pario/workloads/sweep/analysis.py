@@ -37,7 +37,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Tested:
+class Trial:
     """What fresh rounds say of a candidate."""
 
     estimate: Estimate
@@ -62,7 +62,7 @@ class Cell:
     """Hints that were in force with another value than that asked for, and that value."""
     same_as: str | None = None
     """Name of an earlier set with the same hints in force: both are one, and the earlier one stands for it."""
-    tested: Tested | None = None
+    tested: Trial | None = None
 
     @property
     def acted(self) -> bool:
@@ -187,7 +187,7 @@ def decide(
     probabilities = [gain_probability(one) for one in ratios]
     cells = list(swept.cells)
     for number, found, chance, sure in zip(candidates, ratios, probabilities, reject(probabilities), strict=True):
-        cells[number] = dataclasses.replace(cells[number], tested=Tested(interval(found), chance, sure))
+        cells[number] = dataclasses.replace(cells[number], tested=Trial(interval(found), chance, sure))
     return dataclasses.replace(swept, cells=tuple(cells), too_few=needed if len(plans) < needed else None)
 
 

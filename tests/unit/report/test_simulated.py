@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from pytest_pario.cli import main
+from pytest_pario.cli import PIPE_STATUS, main
 from pytest_pario.report.simulation import format_plot, format_sweeps
 from pytest_pario.units import MB, KiB, parse_bytes
 
@@ -57,3 +60,19 @@ def test_sizes() -> None:
     assert [parse_bytes(text) for text in ("4096", "64K", "64KiB", "1 MiB", "7B")] == [4096, 65536, 65536, 1 << 20, 7]
     with pytest.raises(ValueError, match="many"):
         parse_bytes("many")
+
+
+def test_no_command_models_for_hours(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "resonance", "--segments", "1"]) == 2
+    assert "at most 1000000 calls are modelled" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_had_enough() -> None:
+    command = [sys.executable, "-m", "pytest_pario.cli", "simulate", "locks"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    with process.stderr:
+        assert process.stderr.read() == b""
+    assert process.wait(60) == PIPE_STATUS
