@@ -28,6 +28,7 @@ pytest_plugins = (
     "pytest_pario.fixtures.beffio",
     "pytest_pario.fixtures.strategies",
     "pytest_pario.fixtures.btio",
+    "pytest_pario.fixtures.gpfs",
     "pytest_pario.fixtures.passes",
 )
 

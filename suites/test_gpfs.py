@@ -6,26 +6,45 @@ counts (GPFS-01..34). Hints that only GPFS knows are dropped by other libraries,
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_pario.access.executor import Manner
+from pytest_pario.errors import ParioError
 from pytest_pario.model import Access
 from pytest_pario.session.keys import OPTIONS, SESSION
 from pytest_pario.units import MB
+from pytest_pario.workloads.gpfs.parameters import choose
 from pytest_pario.workloads.gpfs.replications import sum_up
-from pytest_pario.workloads.gpfs.rows import SCALES, Row, all_rows
+from pytest_pario.workloads.gpfs.rows import SCALES, Row, all_rows, task_counts, told_of
+from pytest_pario.workloads.parameters import resolve
+from pytest_pario.workloads.table import TABLE
 
 if TYPE_CHECKING:
     from pytest_pario.fixtures.runner import Pario
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    session = metafunc.config.stash.get(SESSION, None)
-    rows = all_rows(metafunc.config.stash[OPTIONS].profile, session.size if session else 1)
-    cases = [(row, phase) for row in rows for phase in row.phases]
-    metafunc.parametrize(("row", "phase"), cases, ids=[f"{row.pattern.name}-{phase}" for row, phase in cases])
+    session, options = metafunc.config.stash.get(SESSION, None), metafunc.config.stash[OPTIONS]
+    size = session.size if session else 1
+    try:
+        choices = choose(resolve(TABLE, options.parameters, os.environ))
+        cases = [
+            pytest.param(
+                row,
+                phase,
+                id=f"{row.pattern.name}-{phase}" if n == size else f"{row.pattern.name}-n{n}-{phase}",
+                marks=[] if n == size else [pytest.mark.pario_ranks(n)],
+            )
+            for n in task_counts(options.profile, size)
+            for row in all_rows(options.profile, n, choices=choices)
+            for phase in row.phases
+        ]
+    except ParioError as error:
+        raise pytest.Collector.CollectError(str(error)) from error
+    metafunc.parametrize(("row", "phase"), cases)
 
 
 @pytest.mark.extended
@@ -39,6 +58,7 @@ def test_gpfs(row: Row, phase: Access, pario: Pario) -> None:
     samples = record.samples
     rates = [moved / seconds / MB for moved, seconds in zip(samples.moved_bytes, samples.elapsed_s, strict=True)]
     figure = sum_up(rates, row.summary, drop)
+    told = {"name": f"{row.pattern.name}-{phase}", "like": row.like, "phase": phase, "way": row.way}
     flags = ["single_replication"] if row.single else []
-    pario.note(gpfs={**figure.plain(), **dict(row.parameters), "flags": flags})
+    pario.note(gpfs={**figure.plain(), **told_of(row, given.hints), **told, "flags": flags})
     assert figure.figure > 0

@@ -18,9 +18,10 @@ from pytest_pario.patterns.planning import period, plan
 from pytest_pario.report.sweep import beffio_hints_text, romio_hints_text, sweep_lines
 from pytest_pario.session.sweep_job import Place, Task, run_job
 from pytest_pario.units import format_bytes
+from pytest_pario.workloads.hints import relieve
 from pytest_pario.workloads.sweep.analysis import Swept, decide, interval, plain_swept, screen
 from pytest_pario.workloads.sweep.decision import draw_pairs
-from pytest_pario.workloads.sweep.matrix import HintSet, order_of, relieve
+from pytest_pario.workloads.sweep.matrix import HintSet, order_of
 
 ROUNDS = 5
 """Over all sets: the fewest whose range is an interval of 90 %."""

@@ -5,12 +5,14 @@ The names are those of the Consortium's proposal on parameters and hints (R. Ros
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from pytest_pario.errors import HintValueError
+from pytest_pario.model import Hints, Pattern
 
 HINT_KEYS = (
     "cb_nodes",
@@ -93,6 +95,12 @@ def group_hints(outcomes: tuple[HintOutcome, ...]) -> dict[str, dict[str, str]]:
     for one in outcomes:
         grouped.setdefault(one.state, {})[one.key] = one.requested or "" if one.in_force is None else one.in_force
     return grouped
+
+
+def relieve(pattern: Pattern, hints: Mapping[str, str]) -> Pattern:
+    """The pattern without those of its own hints that somebody else asks for: theirs are to be in force."""
+    kept = {key: value for key, value in pattern.hints.on_open.items() if key not in hints}
+    return dataclasses.replace(pattern, hints=Hints(kept, pattern.hints.per_chunk))
 
 
 def _state(requested: str, in_force: str | None) -> HintState:

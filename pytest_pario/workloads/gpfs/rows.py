@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -11,20 +12,24 @@ from pytest_pario.patterns.scattered import Scattered
 from pytest_pario.patterns.segmented import Segmented
 from pytest_pario.patterns.sparse_strided import SparseStrided
 from pytest_pario.patterns.strided import Strided
-from pytest_pario.units import GiB, KiB, MiB, format_bytes
+from pytest_pario.schemes.directives import partitioning_wanted
+from pytest_pario.units import KiB, MiB, format_bytes
+from pytest_pario.workloads.gpfs.parameters import MAX_ACC, Choices
+from pytest_pario.workloads.hints import relieve
 
 Summary = Literal["maximum", "mean"]
 
 BLOCK = 1 * KiB
 """Of the discontiguous benchmark (GPFS-12)."""
-REGION = 2 * GiB
-"""Largest span of an address type of 32 bits (GPFS-14)."""
 FILE_BLOCK = 256 * KiB
 SUB_BLOCK = 4 * KiB
 PREFILL = 0xEE
 """Stands where nobody writes, and must still stand there afterwards (GEN-06)."""
 LARGE, SIZE = "IBM_largeblock_io", "IBM_io_buffer_size"
-MAX_ACC = "max_acc"
+
+
+PARTITIONING = "partitioning"
+STANDARD = Choices()
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,8 @@ class Row:
     """One test: a pattern, how it is summed up, and what it is compared with."""
 
     pattern: Pattern
+    like: str
+    """What rows of one layout have in common: they are compared with each other, and with the POSIX one (GPFS-06)."""
     summary: Summary = "maximum"
     types_inside: bool = False
     """Filetypes are built inside the timed part."""
@@ -73,6 +80,11 @@ class Row:
     phases: tuple[Access, ...] = ("write", "read")
     parameters: tuple[tuple[str, object], ...] = ()
     """What the record says beside the pattern."""
+
+    @property
+    def way(self) -> str:
+        """How it is accessed: `indep`, `coll` or `posix`."""
+        return next(way for way, (coll, api, _) in WAYS.items() if (self.pattern.coll, self.pattern.api) == (coll, api))
 
 
 def _pattern(name: str, layout: object, way: str, **more: object) -> Pattern:
@@ -96,53 +108,52 @@ def contiguous(scale: Scale) -> Iterator[Row]:
     opened = Open(unique=True, existing=True)
     for way in WAYS:
         hints = Hints({LARGE: "true"} if way != "posix" else {})
-        yield Row(_pattern("contiguous", layout, way, pointer="explicit", open=opened, hints=hints))
+        yield Row(_pattern("contiguous", layout, way, pointer="explicit", open=opened, hints=hints), "contiguous")
 
 
-def discontiguous(scale: Scale, n: int, seed: int, region: int = REGION) -> Iterator[Row]:
+def discontiguous(scale: Scale, n: int, seed: int, choices: Choices = STANDARD) -> Iterator[Row]:
     """All blocks of 1 KiB dealt at random, region by region (GPFS-12..17); writes with and without preallocation."""
-    layout = Scattered(BLOCK, scale.blocks * n, seed=seed, region=region)
+    layout, like = Scattered(BLOCK, scale.blocks * n, seed=seed, region=choices.region), "discontiguous"
+    told = (("region", choices.region),)
     for way in WAYS:
         # each region has a view of its own; POSIX goes block by block
-        yield Row(
-            _pattern("discontiguous", layout, way, open=Open(unique=True)),
-            types_inside=way != "posix",
-            single=way == "posix",
-        )
-    prealloc = _pattern("discontiguous-prealloc", layout, "coll", open=Open(unique=True, prealloc=True))
-    yield Row(prealloc, types_inside=True, phases=("write",))
+        opened = Open(unique=True, prealloc=choices.prealloc is True)
+        pattern = _pattern(like, layout, way, open=opened)
+        yield Row(pattern, like, types_inside=way != "posix", single=way == "posix", parameters=told)
+    if choices.prealloc is None:
+        prealloc = _pattern(f"{like}-prealloc", layout, "coll", open=Open(unique=True, prealloc=True))
+        yield Row(prealloc, like, types_inside=True, phases=("write",), parameters=told)
 
 
-def partitioning(scale: Scale, n: int, seed: int, per_op: int = 10, fill: float = 0.5) -> Iterator[Row]:
+def partitioning(scale: Scale, n: int, seed: int, choices: Choices = STANDARD) -> Iterator[Row]:
     """A few blocks of 8 KiB per operation, anywhere in the file, with and without UNIQUE_OPEN (GPFS-19..22)."""
+    per_op, fill, like = choices.blocks_per_op, choices.fill, "partitioning"
     total = round(scale.partition_blocks * n / fill)
     layout = Scattered(8 * KiB, total, seed=seed, per_call=per_op, fraction=fill)
     hints = Hints({LARGE: "false", SIZE: "16MB"})
+    told = (("blocks_per_op", per_op), ("fill", fill))
     for word, unique in (("on", True), ("off", False)):
         opened = Open(unique=unique, prefill=PREFILL)
-        yield Row(
-            _pattern(f"partitioning-{word}", layout, "indep", open=opened, hints=hints),
-            summary="mean",
-            parameters=(("partitioning", word), ("blocks_per_op", per_op), ("fill", fill)),
-        )
-    posix = _pattern("partitioning", layout, "posix", open=Open(prefill=PREFILL))
-    yield Row(posix, summary="mean")
+        pattern = _pattern(f"{like}-{word}", layout, "indep", open=opened, hints=hints)
+        yield Row(pattern, like, summary="mean", parameters=((PARTITIONING, word), *told))
+    posix = _pattern(like, layout, "posix", open=Open(prefill=PREFILL))
+    yield Row(posix, like, summary="mean", parameters=told)
 
 
-def access_range(scale: Scale, n: int, seed: int) -> Iterator[Row]:
+def access_range(scale: Scale, n: int, seed: int, choices: Choices = STANDARD) -> Iterator[Row]:
     """Sub-blocks of file blocks that no two tasks share, by number of sub-blocks and max_acc (GPFS-24..29)."""
+    max_accs = scale.max_accs if choices.max_acc is None else (choices.max_acc,)
+    opened = Open(prefill=PREFILL)
     for count in scale.sub_counts:
         layout = Scattered(FILE_BLOCK, scale.range_blocks * n, seed=seed, sub=(count, SUB_BLOCK))
-        for max_acc in scale.max_accs:
+        like = f"range-{count}x4k"
+        for max_acc in max_accs:
             hints = Hints({LARGE: "true", MAX_ACC: str(max_acc)} if max_acc else {LARGE: "true"})
+            told = (("sub_blocks", count), (MAX_ACC, max_acc))
             for way in ("indep", "coll"):
-                yield Row(
-                    _pattern(f"range-{count}x4k-acc{max_acc}", layout, way, open=Open(prefill=PREFILL), hints=hints),
-                    summary="mean",
-                    types_inside=True,
-                    parameters=(("sub_blocks", count), (MAX_ACC, max_acc)),
-                )
-        yield Row(_pattern(f"range-{count}x4k", layout, "posix", open=Open(prefill=PREFILL)), summary="mean")
+                pattern = _pattern(f"{like}-acc{max_acc}", layout, way, open=opened, hints=hints)
+                yield Row(pattern, like, summary="mean", types_inside=True, parameters=told)
+        yield Row(_pattern(like, layout, "posix", open=opened), like, summary="mean")
 
 
 def strided(scale: Scale, n: int) -> Iterator[Row]:
@@ -151,36 +162,60 @@ def strided(scale: Scale, n: int) -> Iterator[Row]:
     count = max(1, scale.strided_bytes // record)
     tiled = Strided(record, ncalls=count)
     for way in ("indep", "posix"):
-        yield Row(_pattern("tiled-12k", tiled, way))
+        yield Row(_pattern("tiled-12k", tiled, way), "tiled")
     if n <= 24:
         sparse = SparseStrided(record, 24 * record, max(1, count // 8))
         for way in ("indep", "posix"):
-            yield Row(_pattern("sparse-12k", sparse, way, open=Open(prefill=PREFILL)))
+            yield Row(_pattern("sparse-12k", sparse, way, open=Open(prefill=PREFILL)), "sparse")
 
 
-def random(scale: Scale, n: int, seed: int) -> Iterator[Row]:
+def random(scale: Scale, n: int, seed: int, choices: Choices = STANDARD) -> Iterator[Row]:
     """One record per call, anywhere: plain, with the access-range hint, and writes with partitioning too (GPFS-33)."""
+    max_acc = 2 if choices.max_acc is None else choices.max_acc
+    hinted, told = Hints({MAX_ACC: str(max_acc)} if max_acc else {}), ((MAX_ACC, max_acc),)
     for size in scale.records:
         layout = Scattered(size, max(1, scale.strided_bytes // size) * n, seed=seed, per_call=1)
         name = f"random-{format_bytes(size).replace(' ', '')}"
-        hinted = Hints({MAX_ACC: "2"})
         # explicit offsets: a view for each record would cost more than the record
         for way in ("indep", "posix"):
-            yield Row(_pattern(name, layout, way, pointer="explicit"))
-        yield Row(_pattern(f"{name}-range", layout, "indep", pointer="explicit", hints=hinted))
+            yield Row(_pattern(name, layout, way, pointer="explicit"), name)
+        ranged = _pattern(f"{name}-range", layout, "indep", pointer="explicit", hints=hinted)
+        yield Row(ranged, name, parameters=told)
         unique = Open(unique=True)
         both = _pattern(f"{name}-range-unique", layout, "indep", pointer="explicit", hints=hinted, open=unique)
-        yield Row(both, phases=("write",))
+        yield Row(both, name, phases=("write",), parameters=told)
 
 
-def all_rows(profile: str, n: int, seed: int = 1) -> list[Row]:
-    """The whole suite on `n` tasks."""
+def all_rows(profile: str, n: int, seed: int = 1, choices: Choices = STANDARD) -> list[Row]:
+    """The whole suite on `n` tasks; hints that the user asks for take the place of those of the rows."""
     scale = SCALES[profile]
-    return [
+    rows = [
         *contiguous(scale),
-        *discontiguous(scale, n, seed),
-        *partitioning(scale, n, seed),
-        *access_range(scale, n, seed),
+        *discontiguous(scale, n, seed, choices),
+        *partitioning(scale, n, seed, choices),
+        *access_range(scale, n, seed, choices),
         *strided(scale, n),
-        *random(scale, n, seed),
+        *random(scale, n, seed, choices),
     ]
+    return [dataclasses.replace(row, pattern=relieve(row.pattern, choices.hints)) for row in rows]
+
+
+def task_counts(profile: str, size: int) -> list[int]:
+    """Numbers of tasks that the suite runs on: all, and but for the quick profile all powers of two below (GPFS-07)."""
+    fewer = [1 << power for power in range(size.bit_length()) if 1 << power < size]
+    return [size] if profile == "quick" else [*fewer, size]
+
+
+def told_of(row: Row, hints: Mapping[str, str]) -> dict[str, object]:
+    """What the record says of a row beside its pattern, as the hints asked for make it."""
+    asked = {**hints, **row.pattern.hints.on_open}
+    told = dict(row.parameters)
+    if MAX_ACC in told:
+        told[MAX_ACC] = int(asked.get(MAX_ACC, "0"))
+    large = asked.get(LARGE)
+    if PARTITIONING in told:
+        told["switch"] = told[PARTITIONING]
+        told[PARTITIONING] = "on" if partitioning_wanted(row.pattern.open.unique, large) else "off"
+        if not partitioning_wanted(True, large):
+            told["ignored"] = f"the switch of partitioning is ignored with {LARGE}={large}"  # GPFS-20
+    return told

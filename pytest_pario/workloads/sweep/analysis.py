@@ -118,7 +118,7 @@ def paired_ratios(plan: Sequence[int], rates: Sequence[float]) -> dict[int, floa
 
 def coverage(rounds: int, cut: int = 0) -> float:
     """How often the range of all ratios but the `cut` lowest and highest holds their true median, at least."""
-    return 1 - 2 * sum(math.comb(rounds, k) for k in range(cut + 1)) / 2**rounds
+    return 1 - 2 * sum(math.comb(rounds, k) for k in range(cut + 1)) / float(2**rounds)
 
 
 def interval(ratios: Sequence[float]) -> Estimate:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 from pytest_pario.errors import ParameterError
-from pytest_pario.model import Hints, Pattern
 from pytest_pario.workloads.hints import check_hints
 
 MOST_SETS = 4096
@@ -61,12 +59,6 @@ class HintSet:
     def name(self) -> str:
         """`cb_nodes=4 romio_cb_write=enable`, or `default` without any."""
         return " ".join(f"{key}={value}" for key, value in sorted(self.hints.items())) or DEFAULT_NAME
-
-
-def relieve(pattern: Pattern, hints: Mapping[str, str]) -> Pattern:
-    """The pattern without those of its own hints that a set names: the set's are to be in force."""
-    kept = {key: value for key, value in pattern.hints.on_open.items() if key not in hints}
-    return dataclasses.replace(pattern, hints=Hints(kept, pattern.hints.per_chunk))
 
 
 def parse_matrix(words: Sequence[str], ready: str | None = None) -> dict[str, tuple[str, ...]]:

@@ -19,8 +19,8 @@ from pytest_pario.errors import ParioError, RemoteTaskError
 from pytest_pario.model import Record
 from pytest_pario.patterns.serial import pattern_from_plain
 from pytest_pario.units import mib_per_s
+from pytest_pario.workloads.hints import relieve
 from pytest_pario.workloads.runner import Runner, RunRules
-from pytest_pario.workloads.sweep.matrix import relieve
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 
+import numpy as np
 import pytest
 
 from pytest_pario.errors import ParameterError
@@ -10,7 +12,9 @@ from pytest_pario.patterns.planning import plan, views
 from pytest_pario.patterns.recipe import Hindexed, Resized
 from pytest_pario.patterns.scattered import Scattered
 from pytest_pario.patterns.segmented import Segmented
+from pytest_pario.report.gpfs import Figure, gpfs_lines
 from pytest_pario.units import GiB, KiB, MiB
+from pytest_pario.workloads.gpfs.parameters import Choices, choose
 from pytest_pario.workloads.gpfs.replications import sum_up
 from pytest_pario.workloads.gpfs.rows import (
     FILE_BLOCK,
@@ -22,7 +26,11 @@ from pytest_pario.workloads.gpfs.rows import (
     partitioning,
     random,
     strided,
+    task_counts,
+    told_of,
 )
+from pytest_pario.workloads.parameters import resolve
+from pytest_pario.workloads.table import TABLE
 
 FULL, QUICK = SCALES["full"], SCALES["quick"]
 
@@ -68,7 +76,7 @@ def test_discontiguous() -> None:  # GPFS-12..17
     # regions of 2 GiB for 4 to 128 tasks
     counts = [math.ceil(n * 340992 * 1024 / (2 * GiB)) for n in (4, 8, 16, 32, 64, 128)]
     assert counts == [1, 2, 3, 6, 11, 21]
-    small = next(discontiguous(QUICK, 3, seed=1, region=KiB * 1024)).pattern
+    small = next(discontiguous(QUICK, 3, 1, Choices(region=1 * MiB))).pattern
     found = plan(small, 3)
     assert is_tiling([found.ranks[rank] for rank in range(3)])
     shown = views(found, 0)
@@ -142,3 +150,99 @@ def test_outliers_are_dropped_only_when_asked() -> None:  # GPFS-45
     assert sum_up([*RATES, 3.0], "mean").dropped == ()
     with pytest.raises(ParameterError, match="one of the 2 replications"):
         sum_up([1.0, 2.0], "mean", drop_lowest=2)
+
+
+def chosen(*words: str, **environment: str) -> Choices:
+    return choose(resolve(TABLE, words, environment))
+
+
+def test_parameters_shape_the_rows() -> None:  # GPFS-04, GPFS-15, GPFS-22
+    assert chosen() == Choices()
+    asked = chosen("gpfs_region=1M", "gpfs_blocks_per_op=5", "gpfs_fill=25", "gpfs_prealloc=1")
+    rows = {row.pattern.name: row for row in all_rows("quick", 2, choices=asked)}
+    discontiguous_layout = rows["gpfs-discontiguous-coll"].pattern.layout
+    assert isinstance(discontiguous_layout, Scattered)
+    assert discontiguous_layout.region == 1 * MiB
+    assert rows["gpfs-discontiguous-coll"].pattern.open.prealloc
+    assert "gpfs-discontiguous-prealloc-coll" not in rows
+    layout = rows["gpfs-partitioning-on-indep"].pattern.layout
+    assert isinstance(layout, Scattered)
+    assert (layout.per_call, layout.fraction, layout.total) == (5, 0.25, 320)
+    assert not any(row.pattern.open.prealloc for row in all_rows("quick", 2, choices=chosen("gpfs_prealloc=0")))
+    with pytest.raises(ParameterError, match="multiple of the block"):
+        all_rows("quick", 2, choices=chosen("gpfs_region=1025"))
+
+
+@pytest.mark.parametrize("asked", [chosen("max_acc=4"), chosen("hint:max_acc=4"), chosen(MAX_ACC="4")])
+def test_max_acc(asked: Choices) -> None:  # GPFS-26: by parameter, as a hint, by environment
+    rows = [row for row in all_rows("quick", 2, choices=asked) if "max_acc" in dict(row.parameters)]
+    assert rows
+    for row in rows:
+        assert told_of(row, asked.hints)["max_acc"] == 4
+        assert {**asked.hints, **row.pattern.hints.on_open}["max_acc"] == "4"
+        assert "acc0" not in row.pattern.name
+
+
+def test_hints_of_the_user_win_over_those_of_the_rows() -> None:  # GPFS-20
+    asked = chosen("hint:IBM_largeblock_io=true")
+    rows = {row.pattern.name: row for row in all_rows("quick", 2, choices=asked)}
+    on = rows["gpfs-partitioning-on-indep"]
+    assert on.pattern.hints.on_open == {"IBM_io_buffer_size": "16MB"}
+    told = told_of(on, asked.hints)
+    assert (told["switch"], told["partitioning"]) == ("on", "off")
+    assert told["ignored"] == "the switch of partitioning is ignored with IBM_largeblock_io=true"
+    standard = {row.pattern.name: told_of(row, {}) for row in all_rows("quick", 2)}
+    assert standard["gpfs-partitioning-on-indep"]["partitioning"] == "on"
+    assert standard["gpfs-partitioning-off-indep"]["partitioning"] == "off"
+    assert "ignored" not in standard["gpfs-partitioning-on-indep"]
+
+
+def test_numbers_of_tasks() -> None:  # GPFS-07, GEN-17
+    assert task_counts("quick", 6) == [6]
+    assert task_counts("nightly", 6) == [1, 2, 4, 6]
+    assert task_counts("full", 8) == [1, 2, 4, 8]
+    assert task_counts("full", 1) == [1]
+
+
+def test_every_row_has_its_posix_version() -> None:  # GPFS-06
+    rows = all_rows("full", 2)
+    posix = {row.like: row for row in rows if row.way == "posix"}
+    for row in rows:
+        assert posix[row.like].pattern.layout == row.pattern.layout
+
+
+def figure(name: str, rate: float, phase: str = "write", ranks: int = 2, **told: object) -> Figure:
+    return Figure(name, "partitioning", phase, ranks, {**sum_up([rate, rate], "mean").plain(), **told})
+
+
+def test_the_results_of_a_run() -> None:  # GPFS-05, GPFS-06, GPFS-21, GPFS-45
+    figures = [
+        figure("on", 30.0, switch="on", way="indep"),
+        figure("off", 20.0, switch="off", way="indep"),
+        figure("posix", 10.0, way="posix", flags=["single_replication"], dropped_mb_s=[3.25], sigma_mb_s=None),
+        figure("on-read", 7.0, "read", switch="on", way="indep"),
+    ]
+    text = gpfs_lines(figures)
+    assert text[1].split() == ["on", "2", "30.0", "mean", "0.0", "2", "3.00"]
+    assert text[2].split()[-1] == "2.00"
+    assert text[3].split() == ["posix", "2", "10.0", "mean", "-", "2", "single_replication;", "dropped", "3.2"]
+    assert text[4].split()[-1] == "2"  # nothing to compare with
+    assert text[5:] == ["partitioning, write, 2 ranks: on / off 1.50"]
+    ignored = gpfs_lines([figure("on", 30.0, switch="on", ignored="so it is"), figures[1]])
+    assert ignored[-1] == "partitioning, write, 2 ranks: so it is"
+
+
+def test_a_million_blocks_are_planned_and_become_datatypes() -> None:  # GPFS-14, GPFS-16
+    """The largest of the discontiguous benchmarks: a region's blocks as one indexed type, in order, none lost."""
+    scale = dataclasses.replace(FULL, blocks=1_000_000)
+    pattern = next(discontiguous(scale, 4, seed=1)).pattern
+    work = plan(pattern, 4)
+    table, shown = work.ranks[3], views(work, 3)
+    assert len(table.offsets) == 1_000_000
+    assert len(shown) == math.ceil(4_000_000 * 1024 / (2 * GiB))
+    places = []
+    for view in shown:
+        assert isinstance(view.filetype, Resized)
+        assert isinstance(view.filetype.of, Hindexed)
+        places.append(view.filetype.of.displacements + view.displacement)
+    assert np.array_equal(np.concatenate(places), table.offsets)

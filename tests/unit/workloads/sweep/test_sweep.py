@@ -18,6 +18,7 @@ from pytest_pario.report.sweep import beffio_hints_text, chunk_of, romio_hints_t
 from pytest_pario.session.sweep import parse_pattern
 from pytest_pario.units import KiB
 from pytest_pario.workloads.beffio.hintfile import HintFile, parse_hints
+from pytest_pario.workloads.hints import relieve
 from pytest_pario.workloads.sweep.analysis import (
     Cell,
     Estimate,
@@ -38,7 +39,7 @@ from pytest_pario.workloads.sweep.decision import (
     pair_ratios,
     reject,
 )
-from pytest_pario.workloads.sweep.matrix import MATRICES, HintSet, cross, order_of, parse_matrix, relieve
+from pytest_pario.workloads.sweep.matrix import MATRICES, HintSet, cross, order_of, parse_matrix
 
 
 def test_matrices_are_crossed() -> None:  # GPFS-04, GPFS-38
