@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mpi.jobs import fast_scratch, run_command, run_pario, run_pytest
+from tests.mpi.jobs import fast_scratch, launcher, run_command, run_pario, run_pytest
 from tests.mpi.launching import is_openmpi
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +43,66 @@ def test_every_benchmark(ranks: int, tmp_path: Path) -> None:
     assert on["gpfs"]["partitioning"] == "on"
     assert set(on["record"]["facts"]["hints"]["dropped"]) == {"IBM_largeblock_io", "IBM_io_buffer_size"}
     assert "hints that the library dropped: IBM_io_buffer_size" in job.output
+    # GPFS-05, GPFS-06: the results themselves are shown
+    assert re.search(r"^=+ gpfs =+$", job.output, re.MULTILINE), job.output
+    line = r"^gpfs-partitioning-on-indep-write +\d +[\d.]+ mean +- +1 +[\d.]+ +dropped [\d.]+$"
+    assert re.search(line, job.output, re.MULTILINE), job.output
+    assert re.search(r"^gpfs-discontiguous-posix-write .* single_replication$", job.output, re.MULTILINE)
+    assert re.search(rf"^partitioning, write, {ranks} ranks: on / off [\d.]+$", job.output, re.MULTILINE)
+
+
+def test_parameters_and_hints_of_the_user(tmp_path: Path) -> None:  # GPFS-04, GPFS-20, GPFS-26
+    saved = tmp_path / "saved.json"
+    given = ["--benchmark-json", str(saved), "--rootdir", str(tmp_path), "-q", "-k", "partitioning or range-2x4k"]
+    for word in ("gpfs_replications=1", "gpfs_blocks_per_op=4", "gpfs_fill=25", "hint:IBM_largeblock_io=true"):
+        given += ["--pario-param", word]
+    with fast_scratch(tmp_path) as scratch:
+        job = run_pytest(
+            2, SUITE, *given, "--pario-dir", str(scratch), directory=tmp_path, environment={"MAX_ACC": "4"}
+        )
+    assert job.counts()["passed"] == 12, job.output[-3000:]
+    found = {one["name"]: one["extra_info"] for one in json.loads(saved.read_text())["benchmarks"]}
+    on = found["test_gpfs[gpfs-partitioning-on-indep-write]"]
+    assert (on["gpfs"]["partitioning"], on["gpfs"]["blocks_per_op"], on["gpfs"]["fill"]) == ("off", 4, 0.25)
+    assert on["record"]["facts"]["hints_requested"]["IBM_largeblock_io"] == "true"
+    assert "the switch of partitioning is ignored with IBM_largeblock_io=true" in job.output
+    ranged = found["test_gpfs[gpfs-range-2x4k-acc4-coll-read]"]
+    assert ranged["gpfs"]["max_acc"] == 4
+    assert ranged["record"]["facts"]["hints_requested"]["max_acc"] == "4"
+    wrong = run_pytest(1, SUITE, "--pario-param", "gpfs_region=1025", "-q", directory=tmp_path)
+    assert "must be a multiple of the block of 1024 B" in wrong.output
+
+
+def test_the_number_of_tasks_is_swept(tmp_path: Path) -> None:  # GPFS-07, GEN-17
+    given = ["--pario-profile", "nightly", "-q", "-k", "tiled-12k-indep-read or tiled-12k-indep-n"]
+    given += ["--pario-param", "gpfs_replications=1", "--rootdir", str(tmp_path)]
+    with fast_scratch(tmp_path) as scratch:
+        job = run_pytest(3, SUITE, *given, "--pario-dir", str(scratch), directory=tmp_path)
+    assert job.counts()["passed"] == 5, job.output[-3000:]
+    shown = re.findall(r"^gpfs-tiled-12k-indep-read +(\d) ", job.output, re.MULTILINE)
+    assert sorted(shown) == ["1", "2", "3"]
+
+
+MILLION = """
+import dataclasses
+from pytest_pario.access.datatypes import datatype
+from pytest_pario.patterns.planning import plan, views
+from pytest_pario.workloads.gpfs.rows import SCALES, discontiguous
+from mpi4py import MPI
+rank, n = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+scale = dataclasses.replace(SCALES["full"], blocks=1_000_000)
+held = 0
+for view in views(plan(next(discontiguous(scale, n, 1)).pattern, n), rank):
+    with datatype(view.filetype) as made:
+        held += made.Get_size()
+print("holds", held)
+"""
+
+
+def test_a_million_blocks_become_datatypes(tmp_path: Path) -> None:  # GPFS-12, GPFS-14
+    start = launcher(2)
+    job = run_command([*start.command, sys.executable, "-c", MILLION], tmp_path, start.environment)
+    assert job.output.count("holds 1024000000") == 2, job.output
 
 
 # data sieving through a buffer of some pieces: the default of this row is slow, and can be made slower
