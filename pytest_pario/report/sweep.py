@@ -32,8 +32,8 @@ def _legend(found: Sequence[Swept]) -> list[str]:
     lines = [f"interval of all sets: {_level(count)} over {count} rounds" for count in sorted(counts)]
     fresh = {cell.tested.estimate.rounds for one in found for cell in one.cells if cell.tested}
     return lines + [
-        f"t: tested in {count} fresh rounds, interval {_level(count)}; at most {ALPHA:.0%} of recommendations where "
-        "nothing gains"
+        f"t: tested in {count} fresh rounds, interval {_level(count)}; where nothing gains, "
+        f"{ALPHA:.0%} of sweeps at most recommend a set"
         for count in sorted(fresh)
     ]
 
