@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_pario.errors import ParameterError, SpaceError
-from pytest_pario.model import Access, Fixed, Pattern
+from pytest_pario.model import Access, Pattern
 from pytest_pario.patterns.planning import period, plan
 from pytest_pario.report.sweep import beffio_hints_text, romio_hints_text, sweep_lines
 from pytest_pario.session.sweep_job import Place, Task, run_job
@@ -86,7 +86,7 @@ class SweepRequest:
 
 def _require_space(pattern: Pattern, place: Place) -> None:
     """Refuse a pattern that does not fit the ranks, or whose file does not fit the filesystem."""
-    repetitions = plan(pattern, place.ranks).repetitions if isinstance(pattern.repeat, Fixed) else 1
+    repetitions = plan(pattern, place.ranks).repetitions
     files = place.ranks if pattern.files == "each" else 1
     needed = repetitions * period(pattern, place.ranks) * files
     free = shutil.disk_usage(place.directory).free
