@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_pario.baseline.judge import MDE_PART, Table
+from pytest_pario.baseline.judge import MDE_PART
 from pytest_pario.baseline.replay import replay
 from pytest_pario.baseline.rules import DEFAULT, Rules
 from pytest_pario.baseline.series import Series
+from pytest_pario.baseline.table import Table
+from pytest_pario.baseline.together import replay_together
 
 DROPS = (0.05, 0.10, 0.20, 0.30)
 
@@ -31,6 +33,8 @@ class Calibration:
 
 def calibrate(table: Table, rules: Rules = DEFAULT, shuffles: int = 20, seed: int = 1) -> list[Calibration]:
     """A/A by shuffling whole nights, which keeps what tests of a night share; falls on the nights as they were."""
+    if not table.series:
+        return []
     rng = np.random.default_rng(seed)
     red = np.zeros(len(table.series))
     judged = np.zeros(len(table.series))
@@ -39,10 +43,11 @@ def calibrate(table: Table, rules: Rules = DEFAULT, shuffles: int = 20, seed: in
         need = shuffled.unexplained.need
         red += (need < 0).sum(axis=0)
         judged += np.isfinite(need).sum(axis=0)
-    need = replay(table.logs, table.groups, table.changed, table.accepts, rules).unexplained.need
+    seen = replay_together(table, rules)
+    need = seen.tests.unexplained.need
     rows = []
     for column, series in enumerate(table.series):
-        past = need[np.isfinite(need[:, column]), column]
+        past = need[np.isfinite(need[:, column]) & ~seen.rising(column, rules.unexplained.nights), column]
         if not len(past):
             rows.append(Calibration(series, 0, float("nan"), (float("nan"),) * len(DROPS), float("nan")))
             continue

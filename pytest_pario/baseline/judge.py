@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pytest_pario.baseline.replay import Replay, replay, replay_groups
-from pytest_pario.baseline.rules import DEFAULT, Rules
+from pytest_pario.baseline.effect import measure
+from pytest_pario.baseline.rules import Rules
 from pytest_pario.baseline.series import Sample, Series
-from pytest_pario.baseline.statistics import Bools, Floats, Ints, bootstrap_shift, control_of, date_step
-from pytest_pario.baseline.store import Acceptance, Night, Shelf
-from pytest_pario.environment.facts import FACTS
-from pytest_pario.environment.fingerprint import Difference, differences
+from pytest_pario.baseline.store import Failure, Night, Shelf
+from pytest_pario.baseline.table import Table, tabulate
+from pytest_pario.baseline.together import Together, replay_together
+from pytest_pario.environment.fingerprint import Difference
 from pytest_pario.model import State
 
-STATES_OF_RUN = frozenset(fact.name for fact in FACTS if fact.role == "state")
+NOT_MEASURED = "not measured tonight"
 NO_PEERS = "too few tests of its group ran tonight to tell its own fall from the group's"
 MDE_PART = 0.8
 """The least detectable effect is the fall that so large a part of the past windows would have shown as red."""
@@ -53,10 +53,12 @@ class Finding:
     detectable: float = math.nan
     """Least fall that this test can find, as a part."""
     by_group: bool = False
-    """Red because the whole group fell."""
+    """Red because the whole group fell, or improved because it rose."""
+    again: float = math.nan
+    """MiB/s of a measurement repeated at the end of the job, median; NaN where there was none."""
     damage: str = ""
     reason: str = ""
-    """Of an acceptance, or why nothing can be said."""
+    """Of an acceptance, or why nothing can be said; of a red that stands because nothing new is known."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,17 @@ class Judgement:
 
     night: Night | None
     findings: tuple[Finding, ...]
+    """Of every series of the last night, of tests with wrong bytes, and of reds that stand without a new value."""
     events: tuple[Event, ...]
     refused: tuple[str, ...]
+    failures: tuple[Failure, ...] = ()
+    """Tests that failed in other ways than by wrong bytes or a verdict."""
+    absent: tuple[Series, ...] = ()
+    """Series of the nights before that the last one lacks."""
+    unread: str = ""
+    """Why the newest night could not be read; what is judged is an older one."""
+    site_rules: tuple[str, ...] = ()
+    """What the site's rules say otherwise."""
 
     @property
     def judged(self) -> int:
@@ -91,158 +102,121 @@ class Judgement:
 SEVERITY: tuple[State, ...] = ("damaged", "regressed", "yellow", "improved", "accepted", "held", "blind", "learning")
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A shelf as arrays: rows are nights, columns are series."""
-
-    nights: tuple[Night, ...]
-    series: tuple[Series, ...]
-    samples: tuple[Mapping[Series, Sample], ...]
-    """By night."""
-    logs: Floats
-    changed: Bools
-    groups: Ints
-    group_names: tuple[str, ...]
-    accepts: Mapping[int, Sequence[int]]
-    reasons: Mapping[int, str]
-
-
-def tabulate(shelf: Shelf) -> Table:
-    """Arrange all samples; a night on which a series' settings differ from its night before is marked."""
-    samples = tuple({sample.series: sample for sample in night.samples} for night in shelf.nights)
-    series = tuple(sorted({one for night in samples for one in night}))
-    place = {one: column for column, one in enumerate(series)}
-    logs = np.full((len(samples), len(series)), np.nan)
-    changed = np.zeros(logs.shape, bool)
-    last: dict[Series, dict[str, Any]] = {}
-    for row, night in enumerate(samples):
-        for one, sample in night.items():
-            logs[row, place[one]] = sample.log_rate
-            settings = {name: value for name, value in sample.facts.items() if name not in STATES_OF_RUN}
-            before = last.get(one)
-            if before is not None and before != settings:
-                changed[row, place[one]] = bool(differences(before, settings))
-            last[one] = settings
-    names = tuple(sorted({one.group for one in series}))
-    groups = np.array([names.index(one.group) for one in series], np.int64)
-    accepts, reasons = _accepted(shelf, series)
-    return Table(shelf.nights, series, samples, logs, changed, groups, names, accepts, reasons)
-
-
-def _accepted(shelf: Shelf, series: tuple[Series, ...]) -> tuple[dict[int, list[int]], dict[int, str]]:
-    rows: dict[int, list[int]] = {}
-    reasons: dict[int, str] = {}
-    by_name: dict[str, list[Acceptance]] = {}
-    for acceptance in shelf.acceptances:
-        by_name.setdefault(acceptance.series, []).append(acceptance)
-    for column, one in enumerate(series):
-        for acceptance in by_name.get(str(one), ()):
-            rows.setdefault(column, []).append(sum(night.time < acceptance.since for night in shelf.nights))
-            reasons[column] = acceptance.reason
-    return rows, reasons
-
-
-def judge(shelf: Shelf, rules: Rules = DEFAULT, alone: bool = False) -> Judgement:
+def judge(shelf: Shelf, rules: Rules | None = None, alone: bool = False) -> Judgement:
     """Judge the last night of a shelf against the nights before it; `alone` while its peers have not run yet."""
+    rules = rules or shelf.rules
+    told: dict[str, Any] = {"refused": shelf.refused, "unread": shelf.unread, "site_rules": shelf.site_rules}
     if not shelf.nights:
-        return Judgement(None, (), (), shelf.refused)
-    table = tabulate(shelf)
-    control = control_of(table.logs, table.groups, rules.control_nights, rules.control_least, rules.control_peers)
-    if alone:
-        control[-1] = np.where(np.isfinite(control[-1]), control[-1], 0.0)
-    seen = replay(table.logs, table.groups, table.changed, table.accepts, rules, control=control)
-    red_groups = _red_groups(table, rules)
-    tonight = table.samples[-1]
-    findings = tuple(
-        _find(table, seen, column, tonight[one], rules, group_red=bool(red_groups[table.groups[column]]))
-        for column, one in enumerate(table.series)
-        if one in tonight
-    )
-    return Judgement(shelf.nights[-1], findings, _events(findings), shelf.refused)
+        return Judgement(None, (), (), **told)
+    table, night = tabulate(shelf), shelf.nights[-1]
+    damaged = {one.fullname: one.sentence for one in night.failures if one.kind == "damaged"}
+    findings = _damaged(table, damaged)
+    if table.series:
+        seen = replay_together(table, rules, alone=alone)
+        found = {one.series for one in findings}
+        findings += [
+            _find(table, seen, column, sample, rules)
+            for column, one in enumerate(table.series)
+            if (sample := table.samples[-1].get(one)) is not None and one not in found
+        ]
+        findings += [] if alone else _standing(table, seen, {one.series for one in findings}, rules)
+    told["failures"] = tuple(one for one in night.failures if one.kind != "damaged")
+    told["absent"] = () if alone else _absent(table, findings, rules)
+    return Judgement(night, tuple(findings), _events(findings), **told)
 
 
-def _red_groups(table: Table, rules: Rules) -> Bools:
-    """Groups that are red as a whole tonight, unless most of their members were accepted since."""
-    if not len(table.series):
-        return np.zeros(0, bool)
-    names, seen = replay_groups(table.logs, table.groups, table.changed, rules)
-    red: Bools = seen.red[-1].copy()
-    for number, name in enumerate(names):
-        members = np.nonzero(table.groups == name)[0]
-        accepted = sum(int(column) in table.accepts for column in members)
-        red[number] &= accepted * 2 < len(members)
-    return red
+def _damaged(table: Table, damaged: dict[str, str]) -> list[Finding]:
+    """Tests that failed for wrong bytes: of the series that they last had, if they ever had one."""
+    known: dict[str, Series] = {}
+    for night in table.samples:
+        known |= {sample.fullname: one for one, sample in night.items()}
+    return [
+        Finding(known.get(name) or Series(name, "", 0, 0, "", "", ""), name, "damaged", math.nan, damage=sentence)
+        for name, sentence in damaged.items()
+    ]
 
 
-def _find(table: Table, seen: Replay, column: int, sample: Sample, rules: Rules, *, group_red: bool) -> Finding:
+def _find(table: Table, seen: Together, column: int, sample: Sample, rules: Rules) -> Finding:
     series, row = table.series[column], len(table.nights) - 1
     rate = math.exp(sample.log_rate) if math.isfinite(sample.log_rate) else math.nan
     if sample.damaged:
         return Finding(series, sample.fullname, "damaged", rate, damage=sample.damaged)
-    trace = seen.unexplained
-    if seen.accepted[row, column]:
+    if seen.tests.accepted[row, column]:
         return Finding(series, sample.fullname, "accepted", rate, reason=table.reasons.get(column, ""))
-    if not math.isfinite(trace.centre[row, column]):
-        missing = int(seen.missing[row, column])
+    if not math.isfinite(seen.tests.unexplained.centre[row, column]):
+        if _stands(seen, column):
+            return dataclasses.replace(_red(table, seen, column, sample.fullname, rules), reason=NO_PEERS)
+        missing = int(seen.tests.missing[row, column])
         return Finding(series, sample.fullname, "learning", rate, missing=missing, reason="" if missing else NO_PEERS)
-    past = trace.need[np.isfinite(trace.need[:, column]) & ~seen.red[:, column], column]
-    detectable = 1 - math.exp(-max(float(np.quantile(past, MDE_PART)), 0.0)) if len(past) else math.nan
-    measured = _measure(table, seen, column, rules)
-    fell = measured["effect"] < -rules.group_unexplained.own_margin
-    by_group = group_red and bool(fell) and not seen.red[row, column]
+    if seen.red[row, column]:
+        return _red(table, seen, column, sample.fullname, rules)
+    detectable = _detectable(seen, column, rules)
+    if seen.tests.yellow[row, column]:
+        return Finding(
+            series, sample.fullname, "yellow", detectable=detectable, **_tonight(table, seen, column, sample)
+        )
     state: State = "held"
-    if seen.red[row, column] or by_group:
-        state = "regressed"
-    elif seen.yellow[row, column]:
-        state = "yellow"
-    elif seen.improved[row, column]:
+    if seen.improved[row, column]:
         state = "improved"
     elif detectable > rules.blind_effect:
         state = "blind"
+    measured, by_group = measure(table, seen, column, rules), bool(seen.improved_by_group[row, column])
     return Finding(series, sample.fullname, state, detectable=detectable, by_group=by_group, **measured)
 
 
-def _measure(table: Table, seen: Replay, column: int, rules: Rules) -> dict[str, Any]:
-    """Effect and interval of the last level against the baseline, and when it began."""
-    held = np.nonzero(np.isfinite(table.logs[:, column]))[0]
-    values = table.logs[held, column]
-    red = seen.red[held, column]
-    width = (rules.explained if seen.red_explained[held[-1], column] else rules.unexplained).nights
-    onset = len(held) - 1
-    while onset > 0 and red[onset] and red[onset - 1]:
-        onset -= 1
-    begin = max(onset - width + 1, 0)
-    trace = seen.explained if seen.red_explained[held[-1], column] else seen.unexplained
-    centre = float(trace.centre[held[-1], column])
-    if red[-1]:
-        first = max(begin - 3, 0)
-        begin = first + date_step(values[first:], centre)
-    before_all = np.nonzero(seen.kept[held[:begin], column])[0]
-    accepted = [start for start in table.accepts.get(column, ()) if start <= held[begin]] if len(held) > begin else []
-    if accepted:
-        before_all = before_all[held[before_all] >= accepted[-1]]
-    before = values[before_all[-rules.baseline_nights :]]
-    after = values[begin:]
-    result: dict[str, Any] = {"rate": math.exp(float(np.median(after))), "nights": len(after)}
-    if len(before) < rules.accepted_least:
-        return {**result, "baseline": math.exp(centre), "effect": math.exp(float(np.median(after)) - centre) - 1}
-    seed = zlib.crc32(str(table.series[column]).encode())
-    shift, low, high = bootstrap_shift(before, after, rules.confidence, rules.resamples, seed)
-    result |= {"baseline": math.exp(float(np.median(after)) - shift), "effect": math.expm1(shift)}
-    result |= {"low": math.expm1(low), "high": math.expm1(high)}
-    if red[-1] or seen.improved[held[-1], column]:
-        result |= {"since": table.nights[held[begin]].date, "changed": _changes(table, column, held, begin)}
-    return result
+def _red(table: Table, seen: Together, column: int, fullname: str, rules: Rules) -> Finding:
+    """A red as it was on the last night that counted for the series."""
+    last = np.nonzero(seen.tests.used[:, column])[0][-1]
+    by_group, detectable = bool(seen.red_by_group[last, column]), _detectable(seen, column, rules)
+    measured = measure(table, seen, column, rules)
+    return Finding(table.series[column], fullname, "regressed", detectable=detectable, by_group=by_group, **measured)
 
 
-def _changes(table: Table, column: int, held: Ints, begin: int) -> tuple[Difference, ...]:
-    """Facts that changed with the first night of the new level, or with the night before or after it."""
-    series = table.series[column]
-    around = range(max(begin - 2, 0), min(begin + 2, len(held)))
-    if len(around) < 2:
-        return ()
-    first, last = (table.samples[held[at]][series].facts for at in (around[0], around[-1]))
-    return tuple(differences(first, last))
+def _stands(seen: Together, column: int) -> bool:
+    """Whether a series was red on the last night that counted for it."""
+    used = np.nonzero(seen.tests.used[:, column])[0]
+    return bool(len(used) and seen.red[used[-1], column])
+
+
+def _standing(table: Table, seen: Together, known: set[Series], rules: Rules) -> list[Finding]:
+    """Reds that nobody fixed or accepted, of series that the last night lacks."""
+    found = []
+    for column, one in enumerate(table.series):
+        if one not in known and _stands(seen, column):
+            fullname = next(night[one].fullname for night in reversed(table.samples) if one in night)
+            found.append(dataclasses.replace(_red(table, seen, column, fullname, rules), reason=NOT_MEASURED))
+    return found
+
+
+def _absent(table: Table, findings: Sequence[Finding], rules: Rules) -> tuple[Series, ...]:
+    """Series of the nights that make a baseline that are not told of otherwise."""
+    told = {one.series for one in findings}
+    failed = {one.fullname for one in table.nights[-1].failures}
+    recent = {
+        one
+        for night in table.samples[-1 - rules.baseline_nights : -1]
+        for one, sample in night.items()
+        if sample.fullname not in failed
+    }
+    return tuple(sorted(recent - told - set(table.samples[-1])))
+
+
+def _detectable(seen: Together, column: int, rules: Rules) -> float:
+    """Least fall that most past windows would have shown; windows with a better level than their baseline say more."""
+    need = seen.tests.unexplained.need[:, column]
+    past = need[np.isfinite(need) & ~seen.red[:, column] & ~seen.rising(column, rules.unexplained.nights)]
+    return 1 - math.exp(-max(float(np.quantile(past, MDE_PART)), 0.0)) if len(past) else math.nan
+
+
+def _tonight(table: Table, seen: Together, column: int, sample: Sample) -> dict[str, Any]:
+    """A yellow night as such: its own rate, not that of the window."""
+    centre = float(seen.tests.unexplained.centre[-1, column])
+    used = np.nonzero(seen.tests.used[:, column])[0]
+    yellow = seen.tests.yellow[used, column][::-1]
+    lasted = len(yellow) if yellow.all() else int(np.argmin(yellow))
+    rates = {"rate": math.exp(sample.log_rate), "baseline": math.exp(centre)}
+    again = float(np.median(sample.again)) if sample.again else math.nan
+    return {**rates, "effect": math.expm1(sample.log_rate - centre), "nights": lasted, "again": again}
 
 
 def _events(findings: Sequence[Finding]) -> tuple[Event, ...]:

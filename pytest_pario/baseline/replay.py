@@ -25,7 +25,7 @@ from pytest_pario.baseline.statistics import (
 )
 
 LOOK_BACK = 200
-"""Nights before tonight that a baseline may be taken from; more than a standing red usually lasts."""
+"""Nights before tonight in which a baseline is looked for first; a red that stands for longer needs more of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,8 @@ class Replay:
     """Red by the gate of explained windows."""
     yellow: Bools
     improved: Bools
+    used: Bools
+    """Nights that count: with a value, and with a control unless the test never has one."""
     kept: Bools
     """Nights that later baselines may use."""
     missing: Ints
@@ -69,7 +71,13 @@ class _Columns:
     """State of all tests while nights go by, in compressed rows: row k is a test's k-th night with a value."""
 
     def __init__(
-        self, logs: Floats, control: Floats, changed: Bools, accepts: Mapping[int, Sequence[int]], rules: Rules
+        self,
+        logs: Floats,
+        control: Floats,
+        changed: Bools,
+        accepts: Mapping[int, Sequence[int]],
+        rules: Rules,
+        out: Bools | None = None,
     ) -> None:
         self.rules = rules
         # a night without control is passed over, unless the test never had any: then it is judged by itself
@@ -80,6 +88,8 @@ class _Columns:
         self.controlled = self.values - shift
         self.changed = np.take_along_axis(changed, safe, axis=0) & (self.rows >= 0)
         self.kept = np.isfinite(self.values)
+        if out is not None:
+            self.kept &= ~np.take_along_axis(out, safe, axis=0)
         self.starts = {
             column: sorted(int((self.rows[: self.count[column], column] < night).sum()) for night in nights)
             for column, nights in accepts.items()
@@ -87,7 +97,7 @@ class _Columns:
 
     def slices(self, k: int, nights: int) -> tuple[Floats, Floats, Bools, int, set[int]]:
         """Values, controlled values and usable rows up to row k, spliced where a level was accepted."""
-        low = max(0, k - nights + 1 - LOOK_BACK)
+        low = self._first_row(k, k - nights + 1)
         own, controlled = self.values[low : k + 1].copy(), self.controlled[low : k + 1].copy()
         usable, unjudged = self.kept[low : k + 1].copy(), set()
         for column, starts in self.starts.items():
@@ -101,6 +111,15 @@ class _Columns:
                 if start > low:  # of an older one all nights that are looked at lie behind
                     self._splice((own, controlled), usable, column, start - low, end - low)
         return own, controlled, usable, low, unjudged
+
+    def _first_row(self, k: int, first: int) -> int:
+        """Where to begin to look: far enough back for whole baselines, however long a red has stood."""
+        back, here = LOOK_BACK, self.count > k
+        while (low := max(0, first - back)) > 0:
+            if (self.kept[low:first, here].sum(axis=0) >= self.rules.baseline_nights).all():
+                break
+            back *= 2
+        return low
 
     def _splice(self, both: tuple[Floats, Floats], usable: Bools, column: int, start: int, end: int) -> None:
         """Give the nights before an acceptance the centre of those from it to `end`; they keep their spread."""
@@ -122,6 +141,7 @@ def replay(
     control: Floats | None = None,
     accept_after: int | None = None,
     keep_out: bool = True,
+    out: Bools | None = None,
 ) -> Replay:
     """Judge every night of every test as it would have been judged then.
 
@@ -129,14 +149,14 @@ def replay(
     which nights a test's fingerprint differs from its night before; `accepts` gives, by column, the rows from which a
     level is accepted. `control` replaces the one that follows from the groups. With `accept_after` a red that has stood
     for so many nights is accepted from its first night on, as an operator would: for replaying a year in which nobody
-    did. Without `keep_out` every night is judged as if nothing had been red before it: for comparing rules.
+    did. Without `keep_out` every night is judged as if nothing had been red before it: for comparing rules. Nights in
+    `out` are in no later baseline, whatever the gates say of them.
     """
     changed = np.zeros(logs.shape, bool) if changed is None else changed
     if control is None:
         control = control_of(logs, groups, rules.control_nights, rules.control_least, rules.control_peers)
-    return _Scan(_Columns(logs, control, changed, accepts or {}, rules), rules, accept_after, keep_out).run(
-        logs, control
-    )
+    columns = _Columns(logs, control, changed, accepts or {}, rules, out)
+    return _Scan(columns, rules, accept_after, keep_out).run(logs, control)
 
 
 def replay_groups(
@@ -198,19 +218,22 @@ class _Scan:
                     self.columns.kept[start : k + 1, column] = True
                     stood[column] = 0
         rows = self.columns.rows
-        explained_trace, unexplained_trace = (GateTrace(*(_back(one, rows, np.nan) for one in t)) for t in self.traces)
+        explained_trace, unexplained_trace = (
+            GateTrace(*(put_back(one, rows, np.nan) for one in t)) for t in self.traces
+        )
         return Replay(
             logs,
             control,
             explained_trace,
             unexplained_trace,
-            red=_back(self.red, rows, False),
-            red_explained=_back(self.red_explained, rows, False),
-            yellow=_back(self.yellow, rows, False),
-            improved=_back(self.improved, rows, False),
-            kept=_back(self.columns.kept, rows, False),
-            missing=_back(self.missing, rows, 0),
-            accepted=_back(self.accepted, rows, False),
+            red=put_back(self.red, rows, False),
+            red_explained=put_back(self.red_explained, rows, False),
+            yellow=put_back(self.yellow, rows, False),
+            improved=put_back(self.improved, rows, False),
+            used=put_back(np.isfinite(self.columns.values), rows, False),
+            kept=put_back(self.columns.kept, rows, False),
+            missing=put_back(self.missing, rows, 0),
+            accepted=put_back(self.accepted, rows, False),
         )
 
     def _see(self, number: int, gate: Gate, k: int) -> Bools:
@@ -249,7 +272,7 @@ class _Scan:
         return red
 
 
-def _back(compressed: Any, rows: Ints, empty: object) -> Any:
+def put_back(compressed: Any, rows: Ints, empty: object) -> Any:
     """Put rows back to the nights they came from."""
     found = np.full(compressed.shape, empty, dtype=compressed.dtype)
     held = rows >= 0

@@ -21,7 +21,11 @@ Entry: TypeAlias = Mapping[str, Any]
 
 CLASS_KEYS = ("definition", "schedule", "release", "variant", "mode", "label", "case", "measurement")
 """Words under extra_info that tell unlike measurements apart, such as definitions of b_eff_io (BEFF-67)."""
-PASS_SUFFIX = re.compile(r"(?:-|(?<=\[))pass\d+(?=\]|-)-?")
+MANNERS = {"intra_barriers": "barriers between calls", "direct": "direct"}
+"""Facts of a run that make it unlike others of the same row; which loop made the calls is an annotation."""
+PASS = "pario_pass"
+"""Begins the id that `--pario-passes` gives a test: no word that a suite would choose for ids of its own."""
+PASS_SUFFIX = re.compile(rf"(?:-{PASS}\d+(?=[\]-])|(?<=\[){PASS}\d+(?:-|(?=\])))")
 
 
 @dataclass(frozen=True, order=True)
@@ -52,9 +56,14 @@ class Series:
         return f"{self.filesystem or 'unknown filesystem'} {self.direction}"
 
     @property
+    def name(self) -> str:
+        """Name of the pattern without the digest of its parameters."""
+        return self.pattern.split("@")[0]
+
+    @property
     def short(self) -> str:
         """How a sentence names it."""
-        return f"{self.pattern.split('@')[0]}{'/' + self.phase if self.phase else ''}"
+        return f"{self.name}{'/' + self.phase if self.phase else ''}"
 
     def __str__(self) -> str:
         layout = f"n={self.ranks}" + (f" ({self.ranks_per_node} a node)" if self.ranks_per_node else "")
@@ -154,7 +163,15 @@ def _kind(info: Mapping[str, Any], record: Mapping[str, Any]) -> str:
     elif record:
         words.append("synced" if facts.get("synced") else "cached")
     words += [str(info[key]) for key in CLASS_KEYS if info.get(key)]
+    words += _manner(record, facts)
     return ", ".join(words) or "rate"
+
+
+def _manner(record: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
+    """How the calls were made, where the row (whose fields are in its digest) does not say it."""
+    strategy = str(facts.get("strategy") or "row")
+    words = [] if strategy == "row" or (record.get("pattern") or {}).get("strategy") else [strategy]
+    return words + [text for key, text in MANNERS.items() if facts.get(key)]
 
 
 def _facts(fingerprint: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:

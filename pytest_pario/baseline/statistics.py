@@ -50,6 +50,18 @@ def trailing_median(values: Floats, nights: int, least: int) -> Floats:
     return result
 
 
+def fill_forward(values: Floats) -> Floats:
+    """Each NaN replaced by the last value above it in its column; NaN where there is none."""
+    last = np.maximum.accumulate(np.where(np.isfinite(values), np.arange(len(values))[:, None], 0), axis=0)
+    return np.take_along_axis(values, last, axis=0)
+
+
+def recent_median(values: Floats, nights: int) -> Floats:
+    """Median of each night and the `nights - 1` before it."""
+    padded = np.vstack([values, np.full((1, values.shape[1]), np.nan)])
+    return trailing_median(padded, nights, 1)[1:]
+
+
 def median_of_others(values: Floats, least: int) -> Floats:
     """For each column the median of all other columns, night by night; NaN with fewer than `least` others."""
     rows, columns = values.shape
@@ -65,9 +77,14 @@ def median_of_others(values: Floats, least: int) -> Floats:
     return np.where(others >= least, found, np.nan)
 
 
-def control_of(logs: Floats, groups: Ints, nights: int, least: int, peers: int) -> Floats:
-    """c[t] = median over the other tests of a group of (their x[t] - their own median of the nights before)."""
-    before = trailing_median(logs, nights, least)
+def control_of(logs: Floats, groups: Ints, nights: int, least: int, peers: int, out: Bools | None = None) -> Floats:
+    """c[t] = median over the other tests of a group of (their x[t] - their own median of the nights before).
+
+    Nights in `out` are in no such median: through them, and where they leave too few nights, the last one stands.
+    """
+    before = trailing_median(logs if out is None else np.where(out, np.nan, logs), nights, least)
+    if out is not None and out.any():
+        before = fill_forward(np.where(out, np.nan, before))
     # the first nights have too few before them: their reference is the median of the first ones together
     first = median(compress(logs)[0][:least])
     deviation = logs - np.where(np.isfinite(before), before, first)

@@ -1,13 +1,16 @@
 """Nights of a machine: `baselines/<machine>/<time>-<id>.json`, append-only, each file whole or not there at all.
 
 A night is pytest-benchmark's JSON, so `pytest-benchmark list` and `compare` read it, with a section of ours:
-    pario   schema, machine, night (ISO time, UTC), digest (SHA-256 of the file with zeros in the digest's place)
+    pario   schema, machine, night (ISO time, UTC), digest (SHA-256 of the file with zeros in the digest's place),
+            failures (of each test that failed: fullname, kind, sentence)
 An acceptance is a file `<time>-<id>.accept` beside the nights: series, since, reason, and the same section.
 Schema 1 is the first.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -17,9 +20,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from pytest_pario.baseline.rules import DEFAULT, Rules
 from pytest_pario.baseline.series import Sample, read_entry, strip_pass
+from pytest_pario.baseline.site import RULES_FILE, read_rules
 from pytest_pario.errors import ParameterError, StoreError
 
 SCHEMA = 1
@@ -27,6 +32,17 @@ MACHINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 DIGEST = re.compile(rb'("digest": ")[0-9a-f]{64}')
 BLANK = "0" * 64
 STAMP = "%Y%m%d-%H%M%S"
+STAMPED = re.compile(r"\d{8}-\d{6}-[0-9a-f]+\.json$")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A test of a night that failed, whatever it had measured."""
+
+    fullname: str
+    kind: Literal["damaged", "failed"]
+    """Wrong bytes, or anything else."""
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -37,6 +53,7 @@ class Night:
     time: str
     """ISO time, UTC; nights are ordered by it."""
     samples: tuple[Sample, ...]
+    failures: tuple[Failure, ...] = ()
 
     @property
     def date(self) -> str:
@@ -74,20 +91,37 @@ class Shelf:
     acceptances: tuple[Acceptance, ...]
     refused: tuple[str, ...]
     """One sentence per file that was refused; the others are still judged."""
+    unread: str = ""
+    """The sentence of a refused night that is newer than all others."""
+    rules: Rules = DEFAULT
+    site_rules: tuple[str, ...] = ()
+    """What the site's rules say otherwise, one sentence each."""
 
 
 class Store:
     """The directory of one machine."""
 
-    def __init__(self, root: Path, machine: str) -> None:
+    def __init__(self, root: Path, machine: str, option: str = "--pario-machine") -> None:
         """The name is the operator's, never derived from the hardware: an upgrade must not begin a new history."""
         if not MACHINE.fullmatch(machine):
-            raise ParameterError("--pario-machine", machine, "letters, digits and . _ - only", "command line")
+            raise ParameterError(option, machine, "letters, digits and . _ - only", "command line")
         self.root, self.machine, self.directory = root, machine, root / machine
 
-    def save_night(self, content: Mapping[str, Any], now: datetime | None = None) -> Path:
+    def try_to_write(self) -> None:
+        """Make the directory and a file in it: better told now than after hours of measuring."""
+        aside = self.directory / f".{secrets.token_hex(8)}.part"
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            aside.touch()
+            aside.unlink()
+        except OSError as error:
+            raise StoreError(f"cannot save nights in {self.directory}: {error.strerror}") from error
+
+    def save_night(
+        self, content: Mapping[str, Any], now: datetime | None = None, failures: Sequence[Failure] = ()
+    ) -> Path:
         """Add a night; returns its file."""
-        return self._add(dict(content), now, "json")
+        return self._add(dict(content), now, "json", failures=[dataclasses.asdict(one) for one in failures])
 
     def save_acceptance(self, acceptance: Acceptance, now: datetime | None = None) -> Path:
         """Add an acceptance."""
@@ -96,7 +130,8 @@ class Store:
 
     def read(self) -> Shelf:
         """Everything in order of time; files that cannot be trusted are named and left out."""
-        nights, acceptances, refused = [], [], []
+        nights, acceptances, refused = [], [], {}
+        rules, site_rules = read_rules(self.directory / RULES_FILE)
         for path in sorted(self.directory.glob("*")) if self.directory.is_dir() else []:
             if path.suffix not in (".json", ".accept") or path.name.startswith("."):
                 continue
@@ -106,34 +141,42 @@ class Store:
                     acceptances.append(Acceptance(content["series"], content["since"], content["reason"], time))
                 else:
                     samples = tuple(one for entry in content["benchmarks"] if (one := read_entry(entry)) is not None)
-                    nights.append(Night(path, time, samples))
+                    failures = tuple(Failure(**one) for one in content["pario"].get("failures", ()))
+                    nights.append(Night(path, time, samples, failures))
             except StoreError as error:
-                refused.append(str(error))
+                refused[path] = str(error)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                refused.append(f"{path}: not a night of this store: {type(error).__name__}: {error}")
+                refused[path] = f"{path}: not a night of this store: {type(error).__name__}: {error}"
         nights.sort(key=lambda night: (night.time, night.name))
-        return Shelf(self.machine, tuple(nights), tuple(acceptances), tuple(refused))
+        newest = max((night.name for night in nights), default="")
+        unread = [told for path, told in refused.items() if STAMPED.match(path.name) and path.stem > newest]
+        told = tuple(refused.values())
+        return Shelf(
+            self.machine, tuple(nights), tuple(acceptances), told, unread[-1] if unread else "", rules, site_rules
+        )
 
-    def _add(self, content: dict[str, Any], now: datetime | None, suffix: str) -> Path:
+    def _add(self, content: dict[str, Any], now: datetime | None, suffix: str, **more: Any) -> Path:
         now = now or datetime.now(timezone.utc)
         ours = {"schema": SCHEMA, "machine": self.machine, "night": now.isoformat(timespec="seconds"), "digest": BLANK}
+        ours |= {key: value for key, value in more.items() if value}
         content = {"pario": ours} | {key: value for key, value in content.items() if key != "pario"}
         text = seal(json.dumps(content, default=str, indent=1).encode())
-        self.directory.mkdir(parents=True, exist_ok=True)
         name = f"{now.strftime(STAMP)}-{secrets.token_hex(4)}.{suffix}"
         # whole or not at all: written aside, on disk, then given its name, which nobody else can have taken
         aside = self.directory / f".{name}.part"
         try:
+            self.directory.mkdir(parents=True, exist_ok=True)
             with aside.open("xb") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             aside.rename(self.directory / name)
+            _sync_directory(self.directory)
         except OSError as error:
             raise StoreError(f"cannot save {self.directory / name}: {error.strerror}") from error
         finally:
-            aside.unlink(missing_ok=True)
-        _sync_directory(self.directory)
+            with contextlib.suppress(OSError):
+                aside.unlink(missing_ok=True)
         return self.directory / name
 
 
@@ -142,7 +185,7 @@ def machines(root: Path) -> list[str]:
     return sorted({path.parent.name for path in root.glob("*/*.json") if MACHINE.fullmatch(path.parent.name)})
 
 
-def choose_machine(root: Path, given: str | None) -> str:
+def choose_machine(root: Path, given: str | None, option: str = "--pario-machine") -> str:
     """The operator's word, or the only machine there is."""
     if given:
         return given
@@ -150,7 +193,7 @@ def choose_machine(root: Path, given: str | None) -> str:
     if len(known) == 1:
         return known[0]
     told = ", ".join(known) or "none yet"
-    raise ParameterError("--pario-machine", None, f"the name of a machine below {root} ({told})", "command line")
+    raise ParameterError(option, None, f"the name of a machine below {root} ({told})", "command line")
 
 
 def seal(text: bytes) -> bytes:
@@ -165,6 +208,8 @@ def _read_checked(path: Path, machine: str) -> tuple[dict[str, Any], str]:
         content = json.loads(text)
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {error.strerror}") from error
+    except RecursionError as error:
+        raise StoreError(f"{path}: nested too deep for a night; remove it or restore it from a copy") from error
     except ValueError as error:
         raise StoreError(f"{path}: truncated or not JSON ({error}); remove it or restore it from a copy") from error
     ours = content.get("pario") if isinstance(content, dict) else None
@@ -210,9 +255,19 @@ def merge_entries(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             kept["extra_info"]["again_s"] = [*kept["extra_info"].get("again_s", ()), *entry["stats"]["data"]]
         else:
             kept["stats"] = {**kept["stats"], **_stats([*kept["stats"]["data"], *entry["stats"]["data"]])}
-            if info.get("moved_bytes"):
-                kept["extra_info"]["moved_bytes"] = [*kept["extra_info"]["moved_bytes"], *info["moved_bytes"]]
+            _append(kept["extra_info"], info)
     return list(merged.values())
+
+
+def _append(kept: dict[str, Any], info: Mapping[str, Any]) -> None:
+    """Bytes and warm-ups of a later pass behind those of the first."""
+    for key in ("moved_bytes", "warmup_seconds"):
+        if info.get(key):
+            kept[key] = [*kept.get(key, ()), *info[key]]
+    warm = ((info.get("record") or {}).get("facts") or {}).get("warmup_s")
+    if warm and kept.get("record"):
+        facts = dict(kept["record"].get("facts") or {})
+        kept["record"] = {**kept["record"], "facts": {**facts, "warmup_s": [*facts.get("warmup_s", ()), *warm]}}
 
 
 def _stats(data: list[float]) -> dict[str, Any]:

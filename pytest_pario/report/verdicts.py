@@ -11,6 +11,8 @@ from pytest_pario.report.fingerprint import describe_differences
 
 MOST_FACTS = 3
 """Changed facts that a sentence names; the rest is counted."""
+MOST_NAMES = 3
+"""Series that a line names; the rest is counted."""
 
 
 def verdict_of(finding: Finding) -> Verdict:
@@ -29,12 +31,19 @@ def sentence_of(finding: Finding) -> str:
     if finding.state == "blind":
         return f"{text}, blind: only a fall of {finding.detectable:.0%} or more would be found"
     if finding.state == "yellow":
-        return f"{text}, yellow: low tonight only; measured again, never failed for one night"
+        return f"{text}, yellow: {_yellow(finding)}"
     if finding.since:
-        text += f" since {finding.since}, {finding.nights} nights"
+        text += f" since {finding.since}, {finding.nights} night{'s' if finding.nights > 1 else ''}"
     if finding.by_group:
         text += f", with its whole group ({finding.series.group})"
-    return text + _changed(finding)
+    return text + _changed(finding) + (f"; stands: {finding.reason}" if finding.reason else "")
+
+
+def _yellow(finding: Finding) -> str:
+    """Since how many nights it is low, and what a second measurement said; no more is claimed of one night."""
+    lasted = "low tonight" if finding.nights <= 1 else f"low for {finding.nights} nights"
+    again = f"again: {_rate(finding.again)}" if math.isfinite(finding.again) else "not measured again"
+    return f"{lasted}; {again}"
 
 
 def _unjudged(finding: Finding) -> str:
@@ -65,29 +74,74 @@ def event_line(event: Event) -> str:
 def summary_line(judgement: Judgement) -> str:
     """Counts of all states."""
     counts = {state: sum(one.state == state for one in judgement.findings) for state in SEVERITY}
-    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "nothing measured"
+    parts = [f"{len(judgement.failures)} failed"] if judgement.failures else []
+    parts += [f"{count} {state}" for state, count in counts.items() if count]
+    told = ", ".join(parts) or "nothing measured"
     night = judgement.night.date if judgement.night else "no night"
     return f"{night}: {told}"
 
 
 def terminal_lines(judgement: Judgement, verbose: bool = False) -> list[str]:
     """Refused files, events, yellow and improved tests, then counts; `verbose` has every test."""
-    lines = [f"refused: {one}" for one in judgement.refused]
+    lines = _about_the_night(judgement)
     lines += [
         f"REGRESSED {event_line(event)}" if event.findings[0].state == "regressed" else event_line(event)
         for event in judgement.events
     ]
+    lines += [f"FAILED {one.fullname}: {one.sentence}" for one in judgement.failures]
     shown = SEVERITY if verbose else ("yellow", "improved", "accepted")
+    together = () if verbose else group_gains(judgement)
+    told = {one.series for event in together for one in event.findings}
     lines += [
         sentence_of(one)
         for state in shown
         for one in judgement.findings
-        if one.state == state and state not in ("regressed", "damaged")
+        if one.state == state and state not in ("regressed", "damaged") and one.series not in told
     ]
-    learning = [one.missing for one in judgement.findings if one.state == "learning" and one.missing]
-    if learning and not verbose:
-        lines.append(f"{len(learning)} tests are learning; the last one is judged in {max(learning)} nights")
+    lines += [event_line(event) for event in together]
+    lines += [] if verbose else _unjudged_lines(judgement.findings)
+    if judgement.absent:
+        names = [one.short for one in judgement.absent]
+        lines.append(f"{len(names)} series of the nights before were not measured tonight: {_some(names)}")
     return [*lines, summary_line(judgement)]
+
+
+def _about_the_night(judgement: Judgement) -> list[str]:
+    """What limits all that is said below."""
+    lines = [f"refused: {one}" for one in judgement.refused]
+    if judgement.unread:
+        lines.append("the newest night could not be read: what follows is of an older one")
+    return lines + [f"rule of this site: {one}" for one in judgement.site_rules]
+
+
+def _unjudged_lines(findings: Sequence[Finding]) -> list[str]:
+    learning = [one.missing for one in findings if one.state == "learning" and one.missing]
+    lines = []
+    if learning:
+        lines.append(
+            f"{len(learning)} test{'s are' if len(learning) > 1 else ' is'} learning; "
+            f"the last one is judged in {max(learning)} night{'s' if max(learning) > 1 else ''}"
+        )
+    reasons = [one for one in findings if one.state == "learning" and not one.missing]
+    for reason in dict.fromkeys(one.reason for one in reasons):
+        names = [one.series.short for one in reasons if one.reason == reason]
+        lines.append(f"{len(names)} not judged: {reason}: {_some(names)}")
+    return lines
+
+
+def group_gains(judgement: Judgement) -> tuple[Event, ...]:
+    """Groups that improved as a whole, each as one event."""
+    groups: dict[str, list[Finding]] = {}
+    for one in judgement.findings:
+        if one.state == "improved" and one.by_group:
+            groups.setdefault(one.series.group, []).append(one)
+    return tuple(Event(name, tuple(sorted(some, key=lambda one: -one.effect))) for name, some in groups.items())
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and how many more."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def markdown_lines(judgement: Judgement) -> list[str]:
@@ -100,8 +154,10 @@ def markdown_lines(judgement: Judgement) -> list[str]:
             changed = "; ".join(describe_differences(worst.changed)).replace("|", "\\|") or "-"
             row = (worst.state, worst.series.short, effect_of(worst), worst.since or "-", len(event.findings), changed)
             lines.append(f"| {' | '.join(map(str, row))} |")
-    lines += [f"- refused: {one}" for one in judgement.refused]
-    return lines
+    lines += [f"- failed: {one.fullname}: {one.sentence}".replace("|", "\\|") for one in judgement.failures]
+    if judgement.absent:
+        lines.append(f"- not measured tonight: {_some([one.short for one in judgement.absent])}")
+    return lines + [f"- {one}" for one in _about_the_night(judgement)]
 
 
 def history_lines(rows: Iterable[tuple[str, float, Sequence[float], str, Sequence[str]]]) -> list[str]:

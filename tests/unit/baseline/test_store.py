@@ -194,9 +194,11 @@ def test_no_bytes_are_no_rate() -> None:
 @pytest.mark.parametrize(
     ("name", "stripped"),
     [
-        ("t.py::a[pass2]", "t.py::a"),
-        ("t.py::a[x-pass2]", "t.py::a[x]"),
-        ("t.py::a[pass1-x]", "t.py::a[x]"),
+        ("t.py::a[pario_pass2]", "t.py::a"),
+        ("t.py::a[x-pario_pass2]", "t.py::a[x]"),
+        ("t.py::a[pario_pass1-x]", "t.py::a[x]"),
+        ("t.py::a[x-pario_pass1-y]", "t.py::a[x-y]"),
+        ("t.py::a[x-pass1]", "t.py::a[x-pass1]"),  # an id of the suite's own
         ("t::b", "t::b"),
     ],
 )
@@ -206,7 +208,7 @@ def test_passes_of_a_test_have_one_name(name: str, stripped: str) -> None:
 
 def test_passes_are_merged_and_repeated_measurements_stand_beside() -> None:
     first, second, again = (entry("p", [100.0 * k, 100.0 * k]) for k in (1, 2, 3))
-    first["fullname"], second["fullname"], again["fullname"] = "t::a[pass1]", "t::a[pass2]", "t::a[pass2]"
+    first["fullname"], second["fullname"], again["fullname"] = (f"t::a[pario_pass{k}]" for k in (1, 2, 2))
     again["extra_info"]["again"] = True
     (merged,) = merge_entries([first, second, again])
     sample = read_entry(merged)
