@@ -143,13 +143,13 @@ def _find(table: Table, seen: Together, column: int, sample: Sample, rules: Rule
         return Finding(series, sample.fullname, "damaged", rate, damage=sample.damaged)
     if seen.tests.accepted[row, column]:
         return Finding(series, sample.fullname, "accepted", rate, reason=table.reasons.get(column, ""))
-    if not math.isfinite(seen.tests.unexplained.centre[row, column]):
-        if _stands(seen, column):
-            return dataclasses.replace(_red(table, seen, column, sample.fullname, rules), reason=NO_PEERS)
+    known = math.isfinite(seen.tests.unexplained.centre[row, column])
+    if _stands(seen, column):
+        found = _red(table, seen, column, sample.fullname, rules)
+        return found if known else dataclasses.replace(found, reason=NO_PEERS)
+    if not known:
         missing = int(seen.tests.missing[row, column])
         return Finding(series, sample.fullname, "learning", rate, missing=missing, reason="" if missing else NO_PEERS)
-    if seen.red[row, column]:
-        return _red(table, seen, column, sample.fullname, rules)
     detectable = _detectable(seen, column, rules)
     if seen.tests.yellow[row, column]:
         return Finding(

@@ -77,6 +77,7 @@ class _Columns:
         changed: Bools,
         accepts: Mapping[int, Sequence[int]],
         rules: Rules,
+        *,
         out: Bools | None = None,
     ) -> None:
         self.rules = rules
@@ -155,7 +156,7 @@ def replay(
     changed = np.zeros(logs.shape, bool) if changed is None else changed
     if control is None:
         control = control_of(logs, groups, rules.control_nights, rules.control_least, rules.control_peers)
-    columns = _Columns(logs, control, changed, accepts or {}, rules, out)
+    columns = _Columns(logs, control, changed, accepts or {}, rules, out=out)
     return _Scan(columns, rules, accept_after, keep_out).run(logs, control)
 
 

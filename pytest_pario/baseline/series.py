@@ -23,7 +23,7 @@ CLASS_KEYS = ("definition", "schedule", "release", "variant", "mode", "label", "
 """Words under extra_info that tell unlike measurements apart, such as definitions of b_eff_io (BEFF-67)."""
 MANNERS = {"intra_barriers": "barriers between calls", "direct": "direct"}
 """Facts of a run that make it unlike others of the same row; which loop made the calls is an annotation."""
-PASS = "pario_pass"
+PASS = "pario_pass"  # noqa: S105 - no secret
 """Begins the id that `--pario-passes` gives a test: no word that a suite would choose for ids of its own."""
 PASS_SUFFIX = re.compile(rf"(?:-{PASS}\d+(?=[\]-])|(?<=\[){PASS}\d+(?:-|(?=\])))")
 

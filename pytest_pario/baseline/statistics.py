@@ -77,7 +77,7 @@ def median_of_others(values: Floats, least: int) -> Floats:
     return np.where(others >= least, found, np.nan)
 
 
-def control_of(logs: Floats, groups: Ints, nights: int, least: int, peers: int, out: Bools | None = None) -> Floats:
+def control_of(logs: Floats, groups: Ints, nights: int, least: int, peers: int, *, out: Bools | None = None) -> Floats:
     """c[t] = median over the other tests of a group of (their x[t] - their own median of the nights before).
 
     Nights in `out` are in no such median: through them, and where they leave too few nights, the last one stands.

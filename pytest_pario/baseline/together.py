@@ -60,7 +60,7 @@ def replay_together(table: Table, rules: Rules = DEFAULT, *, alone: bool = False
     place = np.searchsorted(names, groups).astype(np.int64)
     out: Bools = (whole.used & ~whole.kept)[:, place]
     spliced = splice(logs, table.accepts, rules.baseline_nights)
-    control = control_of(spliced, groups, rules.control_nights, rules.control_least, rules.control_peers, out)
+    control = control_of(spliced, groups, rules.control_nights, rules.control_least, rules.control_peers, out=out)
     if alone:
         control[-1] = np.where(np.isfinite(control[-1]), control[-1], 0.0)
     tests = replay(logs, groups, table.changed, table.accepts, rules, control=control, out=out)

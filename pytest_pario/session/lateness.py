@@ -36,7 +36,8 @@ def _forget_in_junit(config: pytest.Config, report: pytest.TestReport) -> None:
     from _pytest.junitxml import mangle_test_address
 
     names = mangle_test_address(report.nodeid)
-    wanted = (".".join(names[:-1]), names[-1])
+    prefix = [xml.prefix] if xml.prefix else []  # --junit-prefix; a finished reporter has nothing but its element
+    wanted = (".".join([*prefix, *names[:-1]]), names[-1])
     kept = []
     for reporter in xml.node_reporters_ordered:
         case = reporter.to_xml()

@@ -5,6 +5,8 @@ Root reads, saves and judges; what it decides is told to all ranks through the h
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import time
 from collections.abc import Generator
 from datetime import datetime, timezone
@@ -12,11 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from pytest_pario.errors import ParioError, SessionError
 from pytest_pario.options import Options
 from pytest_pario.session.keys import OPTIONS, SESSION
 from pytest_pario.session.lateness import report_late_failure
+from pytest_pario.session.tonight import Tonight
 
 if TYPE_CHECKING:
     from pytest_pario.baseline.judge import Judgement
@@ -26,37 +30,78 @@ if TYPE_CHECKING:
 
 REGRESSED = 3
 """Exit status of a run whose only failures are confirmed regressions."""
+NAME = "pario-nightly"
 
 
 def join_nightly(config: pytest.Config) -> None:
-    """Take part where a night is to be saved or judged; a machine that cannot be told is an error at once."""
+    """Take part where a night is to be saved or judged, or where one machine has a history already."""
     options, session = config.stash[OPTIONS], config.stash[SESSION]
-    if not (options.save or options.check or options.machine):
-        return
-    problem = None
-    if session.rank == 0:
-        from pytest_pario.baseline.store import Store, choose_machine
-
-        try:
-            Store(options.store, choose_machine(options.store, options.machine))
-        except ParioError as error:
-            problem = str(error)
-    problem = session.client.gather("bcast", "machine", problem)["data"]
-    if problem is not None:
+    told: dict[str, Any] = _choose(options) if session.rank == 0 else {}
+    told = session.client.gather("bcast", "machine", told)["data"]
+    if told["problem"] is not None:
         session.client.close()
-        raise SessionError(problem)
-    config.pluginmanager.register(Nightly(config, session, options), "pario-nightly")
+        raise SessionError(told["problem"])
+    if told["machine"] is not None:
+        # also for tests, which ask for verdicts of their own
+        config.stash[OPTIONS] = dataclasses.replace(options, machine=told["machine"])
+        begins = bool(options.save or options.machine)
+        config.pluginmanager.register(Nightly(config, session, config.stash[OPTIONS], begins), NAME)
+    elif session.rank == 0:
+        config.pluginmanager.register(Invitation(config, options, told["known"]), "pario-invitation")
+
+
+def _choose(options: Options) -> dict[str, Any]:
+    """Which machine this run belongs to, if any; what cannot be told or written is a problem before anything runs."""
+    from pytest_pario.baseline.store import Store, choose_machine, machines
+
+    known = machines(options.store)
+    told: dict[str, Any] = {"problem": None, "machine": None, "known": known}
+    if not (options.save or options.check or options.machine or len(known) == 1):
+        return told
+    try:
+        told["machine"] = choose_machine(options.store, options.machine)
+        store = Store(options.store, told["machine"])
+        nights = store.read().nights
+        if options.save or (options.machine and not nights):
+            store.try_to_write()
+    except ParioError as error:
+        told["problem"] = str(error)
+    return told
+
+
+class Invitation:
+    """Says how a history begins, at the end of a run that measured something and keeps nothing."""
+
+    def __init__(self, config: pytest.Config, options: Options, known: list[str]) -> None:
+        """Know the machines that there are."""
+        self.config, self.options, self.known = config, options, known
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """One line."""
+        measured = any(one and one.extra_info.get("moved_bytes") for one in Tonight(self.config).benchmarks())
+        if not measured:
+            return
+        there = f" (there are {', '.join(self.known)})" if self.known else ""
+        terminalreporter.section("verdict")
+        terminalreporter.write_line(
+            f"nothing kept, nothing judged: --pario-machine NAME{there} keeps this machine's nights "
+            f"in {self.options.store} and fails tests that regress"
+        )
 
 
 class Nightly:
     """Hooks of one rank."""
 
-    def __init__(self, config: pytest.Config, session: RankedSession, options: Options) -> None:
-        """Belong to a session."""
-        self.config, self.session, self.options = config, session, options
+    def __init__(self, config: pytest.Config, session: RankedSession, options: Options, begins: bool = True) -> None:
+        """Belong to a session; `begins` where a first night is kept without being asked for."""
+        self.config, self.session, self.options, self.begins = config, session, options, begins
+        self.tonight = Tonight(config)
         self.lines: list[str] = []
         """What root prints below the run."""
         self.regressions = 0
+        self.problem: str | None = None
+        """Why the night could not be saved or judged."""
+        self._again = False
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -64,18 +109,42 @@ class Nightly:
         result = yield
         if not self.config.option.collectonly and not session.shouldstop:
             self._measure_again(session)
-            for nodeid, sentence in self._conclude()["failed"]:
+            told = self._conclude()
+            self.regressions = len(told["verdicts"]) + len(told["failed"])
+            for nodeid, sentence in told["failed"]:
                 item = next(one for one in reversed(session.items) if one.nodeid == nodeid)
                 report_late_failure(self.config, item, sentence)
-                self.regressions += 1
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        """A status of its own where nothing failed but verdicts."""
+        """A status of its own where nothing failed but verdicts; a night that is lost is a failure."""
         if session.exitstatus == pytest.ExitCode.TESTS_FAILED and session.testsfailed == self.regressions:
             session.exitstatus = REGRESSED
+        if self.problem and session.exitstatus in (pytest.ExitCode.OK, REGRESSED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember what failed, for the night."""
+        self.tonight.note_report(report)
+
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """A test that is measured again was counted and written to junit before: only a failure is told."""
+        if not self._again:
+            return None
+        benchmarks = self.tonight.benchmarks()
+        known = len(benchmarks)
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        for one in benchmarks[known:]:
+            one.extra_info["again"] = True
+        failed = any(report.failed for report in reports)
+        for report in reports:
+            if failed:
+                item.ihook.pytest_runtest_logreport(report=report)
+            elif self.session.chronicle:
+                self.session.chronicle.note(report)
+        return True
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Say what was judged."""
@@ -97,68 +166,90 @@ class Nightly:
             if not self.session.gather("bcast", f"{nodeid} again", left)["data"]:
                 break
             item: Any = next(one for one in session.items if one.nodeid == nodeid)
-            benchmarks = self._benchmarks()
-            known = len(benchmarks)
             item._initrequest()  # fixtures anew, as for a test that is run the first time
+            self._again = True
             self.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-            for one in benchmarks[known:]:
-                one.extra_info["again"] = True
+            self._again = False
 
     def _yellow(self, session: pytest.Session) -> list[str]:
         from pytest_pario.baseline.series import strip_pass
 
-        shelf = self._shelf()
-        judgement = self._judge(shelf, self._tonight()) if shelf.nights else None
+        judgement = self._judge(self.tonight.night()) if self.shelf.nights else None
         names = {one.fullname for one in judgement.findings if one.state == "yellow"} if judgement else set()
-        alone = [item for item in session.items if item.get_closest_marker("pario_once") is None]
+        # what an earlier job has finished is replayed, not measured
+        alone = [
+            item
+            for item in session.items
+            if item.get_closest_marker("pario_once") is None and item.nodeid not in self.session.finished
+        ]
         last = {strip_pass(item.nodeid): item.nodeid for item in alone}
         return [last[name] for name in sorted(names) if name in last]
 
     def _conclude(self) -> dict[str, Any]:
         """Save and judge on root; tell all ranks which tests fail, and why."""
-        told: dict[str, Any] = {"failed": [], "problem": None}
+        told: dict[str, Any] = {"failed": [], "verdicts": [], "problem": None}
         if self.session.rank == 0:
+            night = self.tonight.night()
+            told["verdicts"] = sorted(self.tonight.verdicts)
+            told["problem"] = self._save(night)
             try:
-                told["failed"] = self._save_and_judge()
+                told["failed"] = self._fail(night)
             except ParioError as error:
+                self.lines.append(str(error))
                 told["problem"] = str(error)
         told = self.session.gather("bcast", "verdicts", told)["data"]
-        if told["problem"]:
-            raise pytest.UsageError(told["problem"])
+        self.problem = told["problem"]
         return told
 
-    def _save_and_judge(self) -> list[tuple[str, str]]:
-        from pytest_pario.baseline.series import strip_pass
+    def _save(self, night: Night) -> str | None:
+        """Keep the night where it is asked for, or where a history begins; returns what went wrong."""
         from pytest_pario.baseline.store import Store
+
+        if not night.samples and not night.failures:
+            self.lines.append("no test measured anything: nothing to save, nothing to judge")
+            return None
+        # a history begins by itself; going on with it is asked for
+        if not self.options.save and (self.shelf.nights or not self.begins):
+            return None
+        try:
+            store = Store(self.options.store, self.shelf.machine)
+            path = store.save_night(self.tonight.content(), failures=night.failures)
+        except ParioError as error:
+            journal = self.session.chronicle.path if self.session.chronicle else None
+            self.lines.append(f"NOT SAVED: {error}; {journal} has every sample: --pario-resume {journal} --pario-save")
+            return str(error)
+        failed = f", {len(night.failures)} failed tests" if night.failures else ""
+        self.lines.append(f"saved {path} ({len(night.samples)} series{failed})")
+        return None
+
+    def _fail(self, night: Night) -> list[tuple[str, str]]:
+        """Judge the night: (nodeid, sentence) of tests that passed so far and must not."""
+        from pytest_pario.baseline.series import strip_pass
         from pytest_pario.report.verdicts import sentence_of, terminal_lines
 
-        before, tonight = self._shelf(), self._tonight()
-        if not tonight.samples:
-            self.lines = ["no test measured anything: nothing to save, nothing to judge"]
+        if not night.samples and not night.failures:
             return []
-        # a history begins by itself; going on with it is asked for
-        if self.options.save or not before.nights:
-            path = Store(self.options.store, before.machine).save_night(self._content())
-            self.lines.append(f"saved {path} ({len(tonight.samples)} series)")
-        if not before.nights:
-            self.lines = [
-                *_first_lines(before, self.lines, self.options),
-                *(f"refused: {one}" for one in before.refused),
-            ]
+        if not self.shelf.nights:
+            self.lines = [*self._first_lines(), *(f"refused: {one}" for one in self.shelf.refused)]
             return []
-        judgement = self._judge(before, tonight)
+        judgement = self._judge(night)
         self.lines += terminal_lines(judgement)
         self._write_down(judgement)
         red = {one.fullname: sentence_of(one) for one in judgement.findings if one.state in ("regressed", "damaged")}
-        nodeids = {strip_pass(one.fullname): one.fullname for one in self._benchmarks() if one}
-        return [(nodeids[name], sentence) for name, sentence in red.items() if name in nodeids]
+        failed = self.tonight.failed_names()
+        nodeids = {strip_pass(one.fullname): one.fullname for one in self.tonight.benchmarks() if one}
+        return [(nodeids[name], text) for name, text in red.items() if name in nodeids and name not in failed]
 
-    def _judge(self, shelf: Shelf, tonight: Night) -> Judgement:
-        import dataclasses
-
-        from pytest_pario.baseline.judge import judge
-
-        return judge(dataclasses.replace(shelf, nights=(*shelf.nights, tonight)))
+    def _first_lines(self) -> list[str]:
+        """What the first run on a new site says of itself."""
+        rules, store = self.shelf.rules, self.options.store
+        nights = rules.baseline_least + rules.unexplained.nights
+        saved = "; ".join(self.lines)
+        return [
+            f"first night of {self.shelf.machine}: nothing to compare with yet; {saved}",
+            f"run the same command with --pario-save every night: from night {nights} on, a test whose bandwidth falls "
+            f"and stays down fails; `pario check --store {store}` says the same without running",
+        ]
 
     def _write_down(self, judgement: Judgement) -> None:
         from pytest_pario.report.verdicts import sentence_of
@@ -167,83 +258,35 @@ class Nightly:
             told = [[one.fullname, one.state, sentence_of(one)] for one in judgement.findings]
             self.session.chronicle.journal.write("verdict", durable=True, findings=told)
 
-    # --- tonight ------------------------------------------------------------------------------------------------
+    # --- judging ------------------------------------------------------------------------------------------------
 
-    def _shelf(self) -> Shelf:
+    @functools.cached_property
+    def shelf(self) -> Shelf:
+        """The nights before this one, as they were when first asked for; root's."""
         from pytest_pario.baseline.store import Store, choose_machine
 
         return Store(self.options.store, choose_machine(self.options.store, self.options.machine)).read()
 
-    def _benchmarks(self) -> list[Any]:
-        benchmarks: list[Any] = getattr(getattr(self.config, "_benchmarksession", None), "benchmarks", [])
-        return benchmarks
+    def _judge(self, night: Night, *, alone: bool = False) -> Judgement:
+        from pytest_pario.baseline.judge import judge
 
-    def _entries(self) -> list[dict[str, Any]]:
-        from pytest_pario.baseline.store import merge_entries
+        # tonight is newer than any file that could not be read
+        shelf = dataclasses.replace(self.shelf, nights=(*self.shelf.nights, night), unread="")
+        return judge(shelf, alone=alone)
 
-        return merge_entries(
-            [
-                one.as_dict(include_data=True, flat=False, stats=True)
-                for one in self._benchmarks()
-                if one and not one.has_error
-            ]
-        )
-
-    def _content(self) -> dict[str, Any]:
-        import pytest_benchmark
-
-        benchmarks: Any = getattr(self.config, "_benchmarksession", None)
-        return {
-            "machine_info": benchmarks.get_machine_info(),
-            "commit_info": self.config.hook.pytest_benchmark_generate_commit_info(config=self.config),
-            "benchmarks": self._entries(),
-            "datetime": datetime.now(timezone.utc).isoformat(),
-            "version": pytest_benchmark.__version__,
-        }
-
-    def _tonight(self) -> Night:
+    def judge_alone(self, record: Record, nodeid: str) -> Verdict:
+        """The verdict of one record while its peers of tonight are still to come."""
         from pytest_pario.baseline.series import read_entry
         from pytest_pario.baseline.store import Night
+        from pytest_pario.model import Verdict
+        from pytest_pario.plain import plain
+        from pytest_pario.report.verdicts import verdict_of
 
-        samples = tuple(one for entry in self._entries() if (one := read_entry(entry)) is not None)
+        info = {"ranks": record.n, "moved_bytes": list(record.samples.moved_bytes), "record": plain(record)}
+        entry = {"fullname": nodeid, "extra_info": info, "stats": {"data": list(record.samples.elapsed_s)}}
+        sample = read_entry(entry)
+        if sample is None:
+            return Verdict("damaged", f"{record.pattern.name}/{record.phase}: no bytes were moved")
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        return Night(Path("tonight"), now, samples)
-
-
-def judge_alone(options: Options, record: Record, nodeid: str) -> Verdict:
-    """The verdict of one record while its peers of tonight are still to come."""
-    import dataclasses
-
-    from pytest_pario.baseline.judge import judge
-    from pytest_pario.baseline.series import read_entry
-    from pytest_pario.baseline.store import Night, Store, choose_machine
-    from pytest_pario.model import Verdict
-    from pytest_pario.plain import plain
-    from pytest_pario.report.verdicts import verdict_of
-
-    if not options.machine and not options.save and not options.check:
-        return Verdict(
-            "learning",
-            f"{record.pattern.name}/{record.phase}: no machine is named (--pario-machine), nothing to compare with",
-        )
-    info = {"ranks": record.n, "moved_bytes": list(record.samples.moved_bytes), "record": plain(record)}
-    entry = {"fullname": nodeid, "extra_info": info, "stats": {"data": list(record.samples.elapsed_s)}}
-    sample = read_entry(entry)
-    shelf = Store(options.store, choose_machine(options.store, options.machine)).read()
-    if sample is None:
-        return Verdict("damaged", f"{record.pattern.name}/{record.phase}: no bytes were moved")
-    tonight = Night(Path("tonight"), datetime.now(timezone.utc).isoformat(timespec="seconds"), (sample,))
-    judgement = judge(dataclasses.replace(shelf, nights=(*shelf.nights, tonight)), alone=True)
-    return verdict_of(judgement.findings[0])
-
-
-def _first_lines(shelf: Shelf, saved: list[str], options: Options) -> list[str]:
-    """What the first run on a new site says of itself."""
-    from pytest_pario.baseline.rules import DEFAULT
-
-    nights = DEFAULT.baseline_least + DEFAULT.unexplained.nights
-    return [
-        f"first night of {shelf.machine}: nothing to compare with yet; {saved[0]}",
-        f"run the same command with --pario-save every night: from night {nights} on, a test whose bandwidth falls and "
-        f"stays down fails; `pario check --store {options.store}` says the same without running",
-    ]
+        judgement = self._judge(Night(Path("tonight"), now, (sample,)), alone=True)
+        return verdict_of(judgement.findings[0])

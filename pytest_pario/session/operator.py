@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -120,7 +121,8 @@ def history(root: Path, machine: str | None, name: str) -> list[str]:
 def _rows(table: Table, seen: Together, series: Series) -> list[tuple[str, float, Sequence[float], str, list[str]]]:
     """(night, MiB/s, repetitions, state, changed facts) of one series, oldest first."""
     column = table.series.index(series)
-    rows, before = [], None
+    rows: list[tuple[str, float, Sequence[float], str, list[str]]] = []
+    before: Mapping[str, Any] | None = None
     for row, night in enumerate(table.nights):
         sample = table.samples[row].get(series)
         if sample is None:
@@ -169,8 +171,9 @@ def calibration(root: Path, machine: str | None) -> list[str]:
     """False alarms and least detectable falls of every series, worst first."""
     shelf = open_shelf(root, machine)
     table: Table = tabulate(shelf)
-    found = calibrate(table, shelf.rules)
-    rows = sorted(found, key=lambda row: -row.detectable if math.isfinite(row.detectable) else math.inf)
+    rows = sorted(
+        calibrate(table, shelf.rules), key=lambda row: -row.detectable if math.isfinite(row.detectable) else math.inf
+    )
     head = (
         f"{'nights':>6}  {'false/100':>9}  "
         + "  ".join(f"{f'-{drop:.0%}':>5}" for drop in DROPS)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_pario.baseline.calibrate import calibrate
-from pytest_pario.baseline.judge import judge, tabulate
+from pytest_pario.baseline.judge import judge
+from pytest_pario.baseline.table import tabulate
 from pytest_pario.cli import main
 from pytest_pario.report.verdicts import event_line, markdown_lines, sentence_of, verdict_of
 from tests.unit.baseline.nights import content, entry, save_nights
