@@ -47,7 +47,7 @@ def calibrate(table: Table, rules: Rules = DEFAULT, shuffles: int = 20, seed: in
     need = seen.tests.unexplained.need
     rows = []
     for column, series in enumerate(table.series):
-        past = need[np.isfinite(need[:, column]) & ~seen.rising(column, rules.unexplained.nights), column]
+        past = need[np.isfinite(need[:, column]) & ~seen.rising(column, rules), column]
         if not len(past):
             rows.append(Calibration(series, 0, float("nan"), (float("nan"),) * len(DROPS), float("nan")))
             continue

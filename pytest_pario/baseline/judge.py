@@ -204,7 +204,7 @@ def _absent(table: Table, findings: Sequence[Finding], rules: Rules) -> tuple[Se
 def _detectable(seen: Together, column: int, rules: Rules) -> float:
     """Least fall that most past windows would have shown; windows with a better level than their baseline say more."""
     need = seen.tests.unexplained.need[:, column]
-    past = need[np.isfinite(need) & ~seen.red[:, column] & ~seen.rising(column, rules.unexplained.nights)]
+    past = need[np.isfinite(need) & ~seen.red[:, column] & ~seen.rising(column, rules)]
     return 1 - math.exp(-max(float(np.quantile(past, MDE_PART)), 0.0)) if len(past) else math.nan
 
 

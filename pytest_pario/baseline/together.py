@@ -42,12 +42,12 @@ class Together:
         """By itself or with its group."""
         return self.tests.improved | self.improved_by_group
 
-    def rising(self, column: int, nights: int) -> Bools:
-        """Nights of windows of so many nights that ended improved: what they had to lose is no measure of the gate."""
+    def rising(self, column: int, rules: Rules) -> Bools:
+        """Nights of windows that ended improved, and those whose baseline has both levels: no measure of the gate."""
         used = np.nonzero(self.tests.used[:, column])[0]
         marked = np.zeros(len(self.red), bool)
         for place in np.nonzero(self.improved[used, column])[0]:
-            marked[used[max(place - nights + 1, 0) : place + 1]] = True
+            marked[used[max(place - rules.unexplained.nights + 1, 0) : place + 1 + rules.baseline_nights]] = True
         return marked
 
 

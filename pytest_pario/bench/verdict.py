@@ -27,6 +27,8 @@ ORDERS: dict[str, Sides] = {"ABBAAB": ((0, 3, 4), (1, 2, 5)), "AAABBB": ((0, 1, 
 """Which repetitions of a night are A's and B's."""
 PLAIN = {3: 0.75, 5: 0.3, 7: 0.3}
 """Windows of the plain rule, and how many spreads it asks for."""
+PLAIN_GROUP = {"explained": 1.5, "unexplained": 0.3}
+"""Spreads that the plain rule asks of a group's median, by the gate of ours that it stands beside."""
 HEAD = (
     f"{'rule':<28}{'false':>7} {'90 %':<13} {'slumps':>6} {'strict':>6} {'in 1 night':<13}{'in the window':<15}window"
 )
@@ -66,8 +68,9 @@ def _print_year(nights: Nights) -> None:
             for score in _score_gates(nights, columns & _of_direction(nights, direction), f", {direction}s"):
                 _print_score(score)
     print()
-    for name in ("explained", "unexplained"):
-        _print_score(_score_groups(nights, name))
+    for name in PLAIN_GROUP:
+        for score in _score_groups(nights, name):
+            _print_score(score)
     _print_standing(nights)
     print("\nlasting falls of the year: at least 15 % for 21 nights, found by fitting steps to the whole series")
     for line in lasting_falls(nights):
@@ -109,12 +112,16 @@ def _score_plain(nights: Nights, columns: Bools) -> list[Score]:
     return scores
 
 
-def _score_groups(nights: Nights, name: str) -> Score:
-    """The group rule on the groups' medians; falls are injected into all of a group."""
+def _score_groups(nights: Nights, name: str) -> list[Score]:
+    """The plain rule and ours on the groups' medians; falls are injected into all of a group."""
     groups, seen = replay_groups(nights.logs, nights.groups, keep_out=False)
-    trace, gate = getattr(seen, name), getattr(DEFAULT, f"group_{name}")
-    margins = functools.partial(margins_of, gate, trace)
-    return score_gate(f"group, {name}", seen, trace, margins, np.ones(len(groups), bool))
+    trace, gate, everything = getattr(seen, name), getattr(DEFAULT, f"group_{name}"), np.ones(len(groups), bool)
+    plain = functools.partial(plain_margins, gate.nights, PLAIN_GROUP[name], trace)
+    ours = functools.partial(margins_of, gate, trace)
+    return [
+        score_gate(f"plain group, window {gate.nights}", seen, trace, plain, everything),
+        score_gate(f"group, {name}", seen, trace, ours, everything),
+    ]
 
 
 def _print_standing(nights: Nights) -> None:

@@ -17,7 +17,7 @@ def add_commands(commands: Any) -> None:
     check = _add(
         commands,
         "check",
-        "judge the last night: 0 fine, 1 wrong bytes, 3 regression, 4 nothing could be judged",
+        "judge the last night: 0 fine, 1 wrong bytes or failed tests, 3 regression, 4 nothing could be judged",
         _check,
     )
     check.add_argument("--markdown", action="store_true", help="one line per event, worst first")
@@ -36,7 +36,8 @@ def add_commands(commands: Any) -> None:
         "ab",
         allow_abbrev=False,
         help="compare two configurations, interleaved in one job",
-        usage="pario ab A B [-n N] [--pairs K] [--runs R] [--effect PART] [--mpiexec CMD] -- [pytest arguments]",
+        usage="pario ab A B [-n N] [--pairs K] [--runs R] [--effect PART] [--limit SECONDS] [--mpiexec CMD] -- "
+        "[pytest arguments]",
         description="A and B are settings in quotes, separated by blanks: hint:KEY=VALUE, param:NAME=VALUE, "
         "env:NAME=VALUE, dir=PATH, python=PATH, mpiexec=CMD, source=SCRIPT; `plain` is none.",
     )
@@ -48,6 +49,7 @@ def add_commands(commands: Any) -> None:
         "--effect", type=float, default=0.10, metavar="PART", help="stop once a change of this size is decided"
     )
     ab.add_argument("--runs", type=int, default=3, metavar="R", help="runs of each side in a pair (default 3)")
+    ab.add_argument("--limit", type=float, metavar="SECONDS", help="stop after so long and say what is known by then")
     ab.add_argument("--mpiexec", metavar="CMD", help="launcher and its options")
     ab.add_argument("--json", type=Path, metavar="FILE", help="also write every pair")
     ab.set_defaults(handler=_ab, takes_rest=True)
@@ -104,18 +106,12 @@ def _calibrate(arguments: argparse.Namespace, _rest: list[str]) -> int:
 
 
 def _ab(arguments: argparse.Namespace, rest: list[str]) -> int:
-    from pytest_pario.session.ab import compare_configurations
+    from pytest_pario.session.ab import Limits, compare_configurations
 
+    limits = Limits(arguments.pairs, arguments.effect, arguments.runs, arguments.limit)
+    pytest_arguments = [one for one in rest if one != "--"]
     status, lines = compare_configurations(
-        arguments.a,
-        arguments.b,
-        arguments.ranks,
-        arguments.pairs,
-        arguments.effect,
-        arguments.mpiexec,
-        [one for one in rest if one != "--"],
-        arguments.json,
-        arguments.runs,
+        arguments.a, arguments.b, arguments.ranks, limits, arguments.mpiexec, pytest_arguments, arguments.json
     )
     _say(lines)
     return status

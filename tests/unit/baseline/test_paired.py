@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pytest_pario.baseline.paired import compare, decide, looks, shift_interval, signed_rank_probability
-from pytest_pario.errors import ParameterError
+from pytest_pario.errors import ParameterError, SessionError
 from pytest_pario.report.paired import paired_lines
 from pytest_pario.session import ab
-from pytest_pario.session.ab import compare_configurations, pair_order, parse_configuration
+from pytest_pario.session.ab import Limits, Pairs, compare_configurations, pair_order, parse_configuration, run_pairs
 
 
 def rates(change: float, seed: int, pairs: int = 40) -> tuple[list[float], list[float]]:
@@ -59,7 +60,9 @@ def test_configurations_are_words() -> None:
     with pytest.raises(ParameterError, match="hint:KEY=VALUE"):
         parse_configuration("B", "nonsense")
     with pytest.raises(ParameterError, match="20 or more"):
-        compare_configurations("plain", "plain", 1, 5, 0.1, None, [])
+        Limits(most=5)
+    with pytest.raises(ParameterError, match="positive number of seconds"):
+        Limits(limit_s=0)
 
 
 @pytest.mark.parametrize(("change", "status", "pairs"), [(-0.3, 3, 20), (0.0, 0, 20)])
@@ -76,8 +79,55 @@ def test_ab_stops_once_everything_is_decided(
 
     monkeypatch.setattr(ab, "_run_once", run_once)
     output = tmp_path / "pairs.json"
-    found, lines = compare_configurations("plain", "hint:k=v", 2, 60, 0.1, None, [], output, 2)
+    found, lines = compare_configurations("plain", "hint:k=v", 2, Limits(runs=2), None, [], output)
     assert found == status
     assert order[:8] == ["plain", "hint:k=v", "hint:k=v", "plain", "hint:k=v", "plain", "plain", "hint:k=v"]
     assert len(json.loads(output.read_text())["rates"][0]["t::slow"]) == pairs
     assert ("slower" in lines[3]) == (status == 3)
+
+
+def test_a_run_that_fails_costs_its_pair_only() -> None:
+    rng, calls = np.random.default_rng(5), iter(range(10_000))
+
+    def run(side: int, _left: float | None) -> dict[str, float]:
+        if next(calls) in (7, 40):
+            raise SessionError("node 3 went down")
+        return {"t": float((100 - 30 * side) * np.exp(rng.normal(0, 0.02)))}
+
+    pairs = Pairs(Limits(runs=1), run)
+    (decided,), _ = run_pairs(pairs)
+    assert (decided.decision, pairs.count, len(pairs.failures)) == ("slower", 20, 2)
+    assert pairs.lines() == ["2 runs failed, their pairs were taken anew; the last: node 3 went down"]
+
+
+@pytest.mark.parametrize(("works", "tries"), [(0, 2), (4, 10)])
+def test_what_keeps_failing_is_given_up(works: int, tries: int) -> None:
+    made: list[int] = []
+
+    def run(side: int, _left: float | None) -> dict[str, float]:
+        made.append(side)
+        if len(made) > works:
+            raise SessionError("no such option")
+        return {"t": 1.0}
+
+    with pytest.raises(SessionError, match="runs failed; the last: no such option"):
+        run_pairs(Pairs(Limits(runs=1), run))
+    assert len(made) == tries
+
+
+@pytest.mark.parametrize(("whole", "decision"), [(12, None), (25, "slower")])
+def test_a_limit_of_time_ends_it_with_what_is_known(whole: int, decision: str | None) -> None:
+    rng = np.random.default_rng(5)
+
+    def run(side: int, left: float | None) -> dict[str, float]:
+        assert left is not None
+        if pairs.count == whole:
+            raise subprocess.TimeoutExpired("mpiexec", left)
+        # slower by less than can be decided with 20 pairs, so that the look at the end is what decides
+        return {"t": float((100 - 4 * side) * np.exp(rng.normal(0, 0.04)))}
+
+    pairs = Pairs(Limits(runs=1, limit_s=1000.0), run)
+    decided, _ = run_pairs(pairs)
+    assert pairs.count == whole
+    assert [one.decision for one in decided][:1] == ([decision] if decision else [])
+    assert f"--limit 1000 s was reached after {whole} pairs" in pairs.lines()[0]

@@ -50,6 +50,7 @@ def test_every_table_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "final half",
         "pario, explained",
         "pario, calm, reads",
+        "plain group, window 3",
         "Conbench",
         "cover of the 90%",
         "judging 500 tests",
