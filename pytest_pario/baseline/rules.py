@@ -40,7 +40,7 @@ class Rules:
     """Everywhere else."""
     calm: Gate = Gate(nights=7, own_margin=0.02, own_spreads=0.25, margin=0.040, spreads=0.40, excused=1)
     """To be put in the place of `unexplained` by a site that would rather wait two nights longer: fewer false reds."""
-    group_explained: Gate = Gate(nights=3, own_margin=0.03, own_spreads=1.20, margin=0.0, spreads=0.0)
+    group_explained: Gate = Gate(nights=3, own_margin=0.035, own_spreads=1.10, margin=0.0, spreads=0.0)
     """The median of a group, where the fingerprint changed."""
     group_unexplained: Gate = Gate(nights=5, own_margin=0.05, own_spreads=0.50, margin=0.0, spreads=0.0)
     """The median of a group, everywhere else."""

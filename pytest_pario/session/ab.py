@@ -154,8 +154,10 @@ class Pairs:
 
     def lines(self) -> list[str]:
         """What limits the result."""
-        told = [f"{len(self.failures)} runs failed, their pairs were taken anew; the last: {self.failures[-1]}"]
-        lines = told if self.failures else []
+        lines = []
+        if self.failures:
+            count = f"{len(self.failures)} run{'s' if len(self.failures) > 1 else ''} failed"
+            lines.append(f"{count}, each pair was taken anew; the last: {self.failures[-1]}")
         if self.out_of_time:
             enough = "" if self.count >= LEAST_PAIRS else f"; a decision needs {LEAST_PAIRS}"
             lines.append(f"--limit {self.limits.limit_s:g} s was reached after {self.count} pairs{enough}")

@@ -97,7 +97,7 @@ def test_a_run_that_fails_costs_its_pair_only() -> None:
     pairs = Pairs(Limits(runs=1), run)
     (decided,), _ = run_pairs(pairs)
     assert (decided.decision, pairs.count, len(pairs.failures)) == ("slower", 20, 2)
-    assert pairs.lines() == ["2 runs failed, their pairs were taken anew; the last: node 3 went down"]
+    assert pairs.lines() == ["2 runs failed, each pair was taken anew; the last: node 3 went down"]
 
 
 @pytest.mark.parametrize(("works", "tries"), [(0, 2), (4, 10)])
@@ -115,19 +115,18 @@ def test_what_keeps_failing_is_given_up(works: int, tries: int) -> None:
     assert len(made) == tries
 
 
-@pytest.mark.parametrize(("whole", "decision"), [(12, None), (25, "slower")])
-def test_a_limit_of_time_ends_it_with_what_is_known(whole: int, decision: str | None) -> None:
+@pytest.mark.parametrize(("whole", "known"), [(12, []), (25, [25])])
+def test_a_limit_of_time_ends_it_with_what_is_known(whole: int, known: list[int]) -> None:
     rng = np.random.default_rng(5)
 
-    def run(side: int, left: float | None) -> dict[str, float]:
+    def run(_side: int, left: float | None) -> dict[str, float]:
         assert left is not None
         if pairs.count == whole:
             raise subprocess.TimeoutExpired("mpiexec", left)
-        # slower by less than can be decided with 20 pairs, so that the look at the end is what decides
-        return {"t": float((100 - 4 * side) * np.exp(rng.normal(0, 0.04)))}
+        return {"t": float(np.exp(rng.normal(0, 0.5)))}  # too noisy for 20 pairs
 
     pairs = Pairs(Limits(runs=1, limit_s=1000.0), run)
     decided, _ = run_pairs(pairs)
     assert pairs.count == whole
-    assert [one.decision for one in decided][:1] == ([decision] if decision else [])
+    assert [one.pairs for one in decided] == known
     assert f"--limit 1000 s was reached after {whole} pairs" in pairs.lines()[0]
