@@ -12,8 +12,11 @@ from pytest_pario.patterns.pieces import split
 NONE = np.empty(0, dtype=np.int64)
 
 
-def merge_ranges(offsets: Int64, lengths: Int64, unit: int = 0) -> tuple[Int64, Int64]:
-    """The same bytes in the fewest ascending ranges; with `unit` no range crosses a multiple of it."""
+def merge_ranges(offsets: Int64, lengths: Int64, unit: int = 0, *, join: bool = True) -> tuple[Int64, Int64]:
+    """The same bytes in the fewest ascending ranges; with `unit` no range crosses a multiple of it.
+
+    Without `join` ranges that only touch stay apart.
+    """
     if not offsets.size:
         return NONE, NONE
     if unit:
@@ -22,7 +25,7 @@ def merge_ranges(offsets: Int64, lengths: Int64, unit: int = 0) -> tuple[Int64, 
     begins, ends = offsets[order], (offsets + lengths)[order]
     reach = np.maximum.accumulate(ends)
     fresh = np.ones(begins.size, dtype=bool)
-    fresh[1:] = begins[1:] > reach[:-1]
+    fresh[1:] = begins[1:] >= reach[:-1] + join
     if unit:
         fresh[1:] |= begins[1:] // unit != begins[:-1] // unit
     first = np.flatnonzero(fresh)

@@ -39,6 +39,8 @@ class StrategySettings:
     """Agents, timed, or whichever the requests call for (RES-26)."""
     second: SecondPhase = "direct"
     """How a read's second phase gets its bytes: from the nodes' caches, or from the agents."""
+    merge: bool = True
+    """Whether resonant agents join what is adjacent before they count to 64 segments (RES-27)."""
     per_node: int = 1
     """Agents of each node, one after the other (RES-23)."""
     delay_s: float = DELAY_S
@@ -69,6 +71,12 @@ class StrategySettings:
         return f"{self.name}:{told}" if told else self.name
 
 
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "agents": int,
     "buffer": parse_bytes,
@@ -80,6 +88,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "scheme": str,
     "second": str,
     "delay_s": float,
+    "merge": _yes_or_no,
 }
 
 
@@ -94,18 +103,36 @@ def parse_strategy(text: str) -> StrategySettings:
         try:
             given[key] = _READERS[key](value)
         except ValueError:
-            raise ParameterError(f"{name}.{key}", value, "a number or a size such as 64KiB", "strategy") from None
+            raise ParameterError(
+                f"{name}.{key}", value, "a number, a size such as 64KiB, true or false", "strategy"
+            ) from None
     return StrategySettings(name, **given)
 
 
+HINTS = {
+    "unit": "striping_unit",
+    "nodes": "striping_factor",
+    "agents": "cb_nodes",
+    "stripe": "IBM_io_buffer_size",
+    "buffer": "cb_buffer_size",
+}
+"""The hint that fills in each parameter."""
+
+
 def with_hints(settings: StrategySettings, hints: Mapping[str, str]) -> StrategySettings:
-    """Fill in what hints say and the settings leave open; a hint that is no positive number says nothing."""
+    """Fill in what hints say and the settings leave open; a hint of 0 says nothing, one that is no size is refused."""
     told: dict[str, Any] = {}
-    for key, hint in (("unit", "striping_unit"), ("nodes", "striping_factor"), ("agents", "cb_nodes"),
-                      ("stripe", "IBM_io_buffer_size")):  # fmt: skip
-        text = hints.get(hint, "")
-        if getattr(settings, key) is None and text.isdigit() and int(text) > 0:
-            told[key] = int(text)
-    if settings.buffer == BUFFER and hints.get("cb_buffer_size", "").isdigit() and int(hints["cb_buffer_size"]) > 0:
-        told["buffer"] = int(hints["cb_buffer_size"])
+    for key, hint in HINTS.items():
+        is_open = getattr(settings, key) == (BUFFER if key == "buffer" else None)
+        value = _size_of(hint, hints[hint]) if is_open and hint in hints else 0
+        if value > 0:
+            told[key] = value
     return dataclasses.replace(settings, **told)
+
+
+def _size_of(hint: str, text: str) -> int:
+    """A hint's value in bytes: plain digits, or a size as `2MB`, whose M is 2^20."""
+    try:
+        return parse_bytes(text)
+    except ValueError:
+        raise ParameterError(hint, text, "a number of bytes or a size such as 16MB", "hint") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -82,6 +83,24 @@ def turn_in(rank: int, groups: Sequence[Sequence[int]]) -> Turn:
             before |= set(group[at - 1 : at]) if at else set()
             after |= set(group[at + 1 : at + 2])
     return Turn(tuple(sorted(before)), tuple(sorted(after)))
+
+
+Order = Literal["groups", "nodes", "ranks"]
+"""Who waits for whom: group for group (RES-22), for the one before on each node, or for the one before in the set."""
+
+
+def shares_within_groups(sets: Sequence[TimedSet], uses: Int64) -> bool:
+    """Whether processes that would send at once have a node in common; `uses` has shape (processes, nodes)."""
+    groups = (group for one in sets for group in one.groups)
+    return any(bool(((uses[list(group)] > 0).sum(axis=0) > 1).any()) for group in groups)
+
+
+def turn_by(order: Order, rank: int, uses: Int64) -> Turn:
+    """The place of a process; as all wait for lower ranks only, nobody waits in a circle."""
+    if order == "nodes":
+        return turn_in(rank, [np.flatnonzero(column).tolist() for column in uses.T > 0])
+    sets = timed_sets(uses)
+    return turn_of(rank, sets) if order == "groups" else turn_in(rank, [one.ranks for one in sets])
 
 
 def turn_of(rank: int, sets: Sequence[TimedSet]) -> Turn:

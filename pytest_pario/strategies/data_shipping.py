@@ -7,8 +7,9 @@ from typing import ClassVar
 from pytest_pario.schemes.partition import PartitionMap
 from pytest_pario.schemes.settings import StrategySettings
 from pytest_pario.schemes.shipping import BLOCK, ShippingMode
-from pytest_pario.strategies.exchange import Route, exchange
+from pytest_pario.strategies.exchange import exchange
 from pytest_pario.strategies.protocol import Movement, Site, gather_ranges
+from pytest_pario.strategies.routes import Route
 
 
 class DataShipping:

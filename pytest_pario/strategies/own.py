@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from pytest_pario.errors import ShortTransferError
-from pytest_pario.patterns.pieces import Bytes, copy_pieces
+from pytest_pario.patterns.pieces import Bytes, copy_pieces, split
 from pytest_pario.schemes.agents import LIST_LIMIT
+from pytest_pario.schemes.settings import BUFFER
 from pytest_pario.strategies.protocol import Movement, Pending, Site
 from pytest_pario.strategies.runs import SIEVE_GAP, Runs, lay_runs
+
+
+@dataclass(frozen=True)
+class Joining:
+    """Which of a rank's own pieces are moved in one call."""
+
+    unit: int = 0
+    """Short holes inside a unit are moved along; 0 moves none."""
+    alone: bool = False
+    """Whether nobody else writes where this rank does, so that it may also write holes back."""
+    touching: bool = True
+    """Whether pieces that touch are one call."""
+
+    def lay(self, moved: Movement) -> Runs:
+        """The runs of a movement."""
+        bridges = self.unit and (self.alone or not moved.writes)
+        blocks = moved.offsets // self.unit if self.unit else np.zeros_like(moved.offsets)
+        gap = SIEVE_GAP if bridges else 0
+        return lay_runs(moved.offsets, moved.lengths, blocks, gap, join=self.touching)
 
 
 def write_runs(site: Site, runs: Runs, buffer: Bytes) -> None:
@@ -39,24 +60,46 @@ def read_runs(site: Site, runs: Runs, buffer: Bytes, *, complete: bool) -> None:
         site.errors.append(error)
 
 
-def fill_holes(site: Site, runs: Runs, buffer: Bytes) -> None:
-    """Read what lies in the holes of the runs that have any, so that they can be written in one piece."""
-    if runs.has_holes.any():
-        which = runs.has_holes > 0
-        holed = Runs(runs.begins[which], runs.sizes[which], runs.places[which], runs.has_holes[which], runs.at)
-        read_runs(site, holed, buffer, complete=False)
+def fill_holes(site: Site, runs: Runs, buffer: Bytes) -> bool:
+    """Read what lies in the holes of the runs that have any; whether they can be written in one piece now."""
+    if not runs.has_holes.any():
+        return True
+    which, before = runs.has_holes > 0, len(site.errors)
+    holed = Runs(runs.begins[which], runs.sizes[which], runs.places[which], runs.has_holes[which], runs.at)
+    read_runs(site, holed, buffer, complete=False)
+    return len(site.errors) == before
 
 
-def move_directly(site: Site, moved: Movement, unit: int = 0) -> None:
-    """Move a rank's own bytes, nobody else taking part: pieces that touch in the file are one call.
+def windows(moved: Movement, window: int) -> Iterator[Movement]:
+    """A movement in parts that lie in one window of the file each, ascending."""
+    owners, begins, lengths = split(moved.offsets, moved.lengths, window)
+    places = moved.places[owners] + begins - moved.offsets[owners]
+    numbers = begins // window
+    order = np.argsort(numbers, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
+        yield Movement(begins[part], places[part], lengths[part], moved.memory, moved.writes)
 
-    Reads bridge short holes inside a `unit`; writes never do, for what lies in a hole may belong to another rank.
-    """
-    if moved.offsets.size == 1:
-        _move_one(site, moved)
-        return
-    runs = _own_runs(moved, unit)
+
+def move_directly(site: Site, moved: Movement, joining: Joining, window: int = BUFFER) -> None:
+    """Move a rank's own bytes, nobody else taking part, with a buffer of at most `window` bytes; errors are noted."""
+    try:
+        if moved.offsets.size == 1:
+            _move_one(site, moved)
+            return
+        runs = joining.lay(moved)
+        if runs.total_bytes <= window or _lies_as_the_file(moved, runs):
+            _move_laid(site, moved, runs)
+            return
+        for part in windows(moved, window):
+            _move_laid(site, part, joining.lay(part))
+    except Exception as error:
+        site.errors.append(error)
+
+
+def _move_laid(site: Site, moved: Movement, runs: Runs) -> None:
     buffer = _gathered(site, moved, runs, "own")
+    if buffer is None:
+        return
     if moved.writes:
         write_runs(site, runs, buffer)
         return
@@ -74,13 +117,18 @@ def _move_one(site: Site, moved: Movement) -> None:
         site.errors.append(error)
 
 
-def start_directly(site: Site, moved: Movement, unit: int = 0, limit: int = LIST_LIMIT) -> Finish:
+def start_directly(site: Site, moved: Movement, joining: Joining, limit: int = LIST_LIMIT) -> Finish | None:
     """Ask for a rank's own bytes in lists of at most `limit` and return what is left to do when they are there.
 
-    All but the last list are waited for, as a node takes one list at a time.
+    All but the last list are waited for, as a node takes one list at a time. None, and a note, where that fails.
     """
-    runs = _own_runs(moved, unit)
-    return Finish(site, moved, runs, _gathered(site, moved, runs, "started"), limit)
+    try:
+        runs = joining.lay(moved)
+        buffer = _gathered(site, moved, runs, "started")
+        return Finish(site, moved, runs, buffer, limit) if buffer is not None else None
+    except Exception as error:
+        site.errors.append(error)
+        return None
 
 
 class Finish:
@@ -115,24 +163,25 @@ class Finish:
         self._pending = []
 
 
-def _own_runs(moved: Movement, unit: int) -> Runs:
-    bridges = unit and not moved.writes
-    blocks = moved.offsets // unit if unit else np.zeros_like(moved.offsets)
-    return lay_runs(moved.offsets, moved.lengths, blocks, SIEVE_GAP if bridges else 0)
-
-
 def _rows(runs: Runs) -> Sequence[tuple[int, int, int]]:
     return list(zip(runs.begins.tolist(), runs.sizes.tolist(), runs.places.tolist(), strict=True))
 
 
-def _gathered(site: Site, moved: Movement, runs: Runs, purpose: str) -> Bytes:
-    """The buffer of the runs: the memory itself where it lies as the file does, else a copy in file order."""
-    plain = moved.places.size and not runs.has_holes.any()
-    if plain and np.array_equal(moved.places - moved.places[0], runs.at):
+def _lies_as_the_file(moved: Movement, runs: Runs) -> bool:
+    """Whether memory has the pieces side by side in the order of the file, so that no buffer is needed."""
+    plain = bool(moved.places.size) and not runs.has_holes.any()
+    return plain and np.array_equal(moved.places - moved.places[0], runs.at)
+
+
+def _gathered(site: Site, moved: Movement, runs: Runs, purpose: str) -> Bytes | None:
+    """The buffer of the runs: the memory itself or a copy in file order; None where holes could not be read."""
+    if _lies_as_the_file(moved, runs):
         begin = int(moved.places[0])
         return moved.memory[begin : begin + runs.total_bytes]
     buffer = site.room(purpose, runs.total_bytes)
     if moved.writes:
+        if not fill_holes(site, runs, buffer):
+            return None
         copy_pieces(buffer, runs.at, moved.lengths, moved.memory, moved.places)
     return buffer
 

@@ -10,20 +10,22 @@ import numpy as np
 
 from pytest_pario.errors import StripeUnknownError
 from pytest_pario.model import Extents, Int64
-from pytest_pario.patterns.pieces import copy_pieces
 from pytest_pario.patterns.striping import bytes_on_nodes
-from pytest_pario.schemes.agents import choose_agents, choose_groups
+from pytest_pario.schemes.agents import LIST_LIMIT, choose_agents, choose_groups
 from pytest_pario.schemes.partition import GroupMap, PartitionMap
-from pytest_pario.schemes.ranges import merge_ranges
 from pytest_pario.schemes.settings import StrategySettings
-from pytest_pario.schemes.timed import Turn, is_ordered, timed_sets, turn_in, turn_of
-from pytest_pario.strategies.exchange import TURN, Route, exchange, pass_turn, wait_for_turn
-from pytest_pario.strategies.own import move_directly, start_directly
+from pytest_pario.schemes.timed import Order, Turn, is_ordered, shares_within_groups, timed_sets, turn_by, turn_in
+from pytest_pario.strategies.exchange import TURN, exchange, wait_for_turn
+from pytest_pario.strategies.own import Joining, move_directly, start_directly, windows
+from pytest_pario.strategies.parcels import attempt
 from pytest_pario.strategies.protocol import Movement, Site, gather_ranges
+from pytest_pario.strategies.routes import AT_ONCE, Route
+from pytest_pario.strategies.runs import SIEVE_GAP
+from pytest_pario.strategies.second_phase import read_twice
 
 
 class Resonant:
-    """Agents where the ranges of processes overlap, timed groups where they do not, or as the settings say."""
+    """Agents where the ranges of processes overlap, timed turns where they do not, or as the settings say."""
 
     name: ClassVar[str] = "resonant"
 
@@ -37,35 +39,42 @@ class Resonant:
 
     def carry_out(self, site: Site, moved: Movement) -> None:
         """One collective call; what ranks tell each other is all that the plan depends on (RES-11)."""
-        extents = Extents(moved.offsets, moved.lengths, np.array([0, moved.offsets.size]))
-        shares = bytes_on_nodes(extents, self._unit, self._nodes)
-        told = gather_ranges(site.comm, moved, shares)
+        told = gather_ranges(site.comm, moved, self._facts(site, moved))
         asking = told[told[:, 1] > told[:, 0]]
         if not len(asking):
             return
         ordered = is_ordered(told[:, 0].tolist(), told[:, 1].tolist())
         scheme = self._settings.scheme
         self.chosen = ("timed" if ordered else "agents") if scheme == "auto" else scheme
+        shares = told[:, 3:]
         if self.chosen == "timed":
-            self._take_turns(site, moved, _turn(site.comm.rank, (told[:, 2:] > 0).tobytes(), self._nodes))
+            scattered = moved.writes and bool(told[:, 2].any())
+            self._take_turns(site, moved, shares, ordered=ordered, scattered=scattered)
             return
         first, end = int(asking[:, 0].min()), int(asking[:, 1].max())
         if self._settings.per_node > 1:
-            route = self._shared_route(choose_groups(told[:, 2:], self._settings.per_node), first, end, site.comm.rank)
+            route = self._shared_route(choose_groups(shares, self._settings.per_node), first, end, site.comm.rank)
         else:
-            route = self._route(choose_agents(told[:, 2:]), first, end)
+            route = self._route(choose_agents(shares), first, end)
         if moved.writes or self._settings.second == "exchange":
             # data go from owners to agents first, then agents write (RES-19)
             exchange(site, moved, route)
         else:
-            self._read_twice(site, moved, route)
+            read_twice(site, moved, route)
+
+    def _facts(self, site: Site, moved: Movement) -> Int64:
+        """What the others have to know: whether the pieces are more than a list takes, and the bytes on each node."""
+        extents = Extents(moved.offsets, moved.lengths, np.array([0, moved.offsets.size]))
+        shares = attempt(site, lambda: bytes_on_nodes(extents, self._unit, self._nodes))
+        if shares is None:
+            shares = np.zeros(self._nodes, dtype=np.int64)
+        return np.concatenate(([moved.offsets.size > LIST_LIMIT], shares))
 
     def _route(self, agents: tuple[int | None, ...], first: int, end: int) -> Route:
         # a node without an agent has no block in this call
         servers = tuple(0 if agent is None else agent for agent in agents)
         roles = max(servers.count(server) for server in servers)
-        per_round = max(1, self._settings.buffer // (self._unit * roles))
-        return Route(PartitionMap(self._unit, servers), first, end, per_round)
+        return self._joined(PartitionMap(self._unit, servers), first, end, self._unit * roles)
 
     def _shared_route(self, groups: tuple[tuple[int, ...], ...], first: int, end: int, rank: int) -> Route:
         """Several agents for each node; nodes without any have no block in this call."""
@@ -75,68 +84,51 @@ class Resonant:
         turns = (end - 1) // self._unit // self._nodes - first_turn + 1
         servers = tuple(group[0] for group in filled)
         shared = GroupMap(self._unit, servers, groups=filled, first_turn=first_turn, turns=turns)
-        per_round = max(1, self._settings.buffer // (self._unit * self._nodes))
-        return Route(shared, first, end, per_round, turn=turn_in(rank, groups))
+        return self._joined(shared, first, end, self._unit * self._nodes, turn_in(rank, groups))
 
-    def _read_twice(self, site: Site, moved: Movement, route: Route) -> None:
-        """Agents ask for all that is wanted of their nodes; then everybody reads what it did not ask for (RES-18)."""
-        comm = site.comm
-        pieces = route.map.cut(moved.offsets, moved.lengths)
-        own = route.map.server_of(pieces.blocks) == comm.rank
-        places = moved.places[pieces.owners] + pieces.offsets - moved.offsets[pieces.owners]
-        wanted = self._told_to_agents(site, route, pieces.offsets, pieces.lengths, pieces.blocks)
-        fetch = Movement(*wanted, site.room("agent", int(wanted[2].sum())), writes=False)
-        wait_for_turn(comm, route.turn)
-        first = start_directly(site, fetch, self._unit)
-        pass_turn(comm, route.turn)
-        # synchronise after the requests were sent, not after the data came
-        comm.Barrier()
-        rest = Movement(pieces.offsets[~own], places[~own], pieces.lengths[~own], moved.memory, writes=False)
-        move_directly(site, rest, self._unit)
-        first.complete()
-        _hand_over(fetch, Movement(pieces.offsets[own], places[own], pieces.lengths[own], moved.memory, writes=False))
+    def _joined(self, bound: PartitionMap, first: int, end: int, each: int, turn: Turn = AT_ONCE) -> Route:
+        merge = self._settings.merge
+        per_round = max(1, self._settings.buffer // each)
+        return Route(bound, first, end, per_round, SIEVE_GAP if merge else 0, merge, turn)
 
-    def _told_to_agents(
-        self, site: Site, route: Route, offsets: Int64, lengths: Int64, blocks: Int64
-    ) -> tuple[Int64, Int64, Int64]:
-        """What this rank asks for as an agent: offsets, places in its buffer and lengths, ascending and merged."""
-        comm = site.comm
-        agent = route.map.server_of(blocks)
-        order = np.argsort(agent, kind="stable")
-        counts = np.bincount(agent, minlength=comm.size).astype(np.int64)
-        sizes = np.empty_like(counts)
-        comm.Alltoall(counts, sizes)
-        sent = np.stack((offsets[order], lengths[order]), axis=1).ravel()
-        received = np.empty(2 * int(sizes.sum()), dtype=np.int64)
-        comm.Alltoallv([sent, counts * 2], [received, sizes * 2])
-        begins, spans = merge_ranges(received[0::2], received[1::2], self._unit)
-        return begins, np.cumsum(spans) - spans, spans
+    def _take_turns(self, site: Site, moved: Movement, shares: Int64, *, ordered: bool, scattered: bool) -> None:
+        """Wait for those before, ask for the own bytes, pause, and let the next go on (RES-20, RES-22).
 
-    def _take_turns(self, site: Site, moved: Movement, turn: Turn) -> None:
-        """Wait for the group before, ask for the own bytes, pause, and let the next group go (RES-20, RES-22)."""
-        comm, nothing = site.comm, np.empty(0, dtype=np.uint8)
-        wait_for_turn(comm, turn)
-        if not turn.after:
+        Scattered writes between those of others would be a call for each piece: there a rank has its nodes to itself
+        until it is done, so that it may write holes back.
+        """
+        serial = scattered and not ordered
+        fixed: Order | None = "ranks" if serial else "groups" if self._settings.scheme == "timed" else None
+        turn = _turn(site.comm.rank, (shares > 0).tobytes(), self._nodes, fixed)
+        joining = Joining(self._unit, alone=ordered or serial, touching=self._settings.merge)
+        wait_for_turn(site.comm, turn)
+        if serial or not turn.after:
             # nobody waits for the requests to be on their way
-            move_directly(site, moved, self._unit)
+            move_directly(site, moved, joining, self._settings.buffer)
+            self._let_next(site, turn)
             return
-        under_way = start_directly(site, moved, self._unit)
+        # what the buffer cannot hold is over before the last part is asked for
+        *early, last = attempt(site, lambda: list(windows(moved, self._settings.buffer))) or [moved]
+        for part in early:
+            move_directly(site, part, joining, self._settings.buffer)
+        under_way = start_directly(site, last, joining)
         time.sleep(self._settings.delay_s)
+        self._let_next(site, turn)
+        if under_way is not None:
+            under_way.complete()
+
+    @staticmethod
+    def _let_next(site: Site, turn: Turn) -> None:
         for rank in turn.after:
-            comm.Ssend(nothing, rank, TURN)
-        under_way.complete()
+            site.comm.Ssend(np.empty(0, dtype=np.uint8), rank, TURN)
 
 
 @functools.lru_cache(maxsize=64)
-def _turn(rank: int, uses: bytes, nodes: int) -> Turn:
-    """The turn of a rank; calls that use the same nodes in the same way have the same, however many there are."""
-    return turn_of(rank, timed_sets(np.frombuffer(uses, dtype=bool).reshape(-1, nodes).astype(np.int64)))
+def _turn(rank: int, uses: bytes, nodes: int, fixed: Order | None) -> Turn:
+    """The turn of a rank; calls that use the same nodes in the same way have the same, however many there are.
 
-
-def _hand_over(fetched: Movement, wanted: Movement) -> None:
-    """Copy an agent's own bytes out of what it fetched for all."""
-    if not wanted.offsets.size:
-        return
-    run = np.searchsorted(fetched.offsets, wanted.offsets, side="right") - 1
-    at = fetched.places[run] + wanted.offsets - fetched.offsets[run]
-    copy_pieces(wanted.memory, wanted.places, wanted.lengths, fetched.memory, at)
+    Unless the order is fixed, processes of a group that share a node go one after the other there (RES-28).
+    """
+    table = np.frombuffer(uses, dtype=bool).reshape(-1, nodes).astype(np.int64)
+    order: Order = "nodes" if shares_within_groups(timed_sets(table), table) else "groups"
+    return turn_by(fixed or order, rank, table)

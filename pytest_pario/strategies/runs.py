@@ -33,10 +33,11 @@ class Runs:
         return int(self.sizes.sum())
 
 
-def lay_runs(offsets: Int64, lengths: Int64, blocks: Int64, gap: int = SIEVE_GAP) -> Runs:
+def lay_runs(offsets: Int64, lengths: Int64, blocks: Int64, gap: int = SIEVE_GAP, *, join: bool = True) -> Runs:
     """Join pieces that touch, or that have a hole of at most `gap` between them inside one block.
 
     An agent has its blocks to itself, so that it may move along the holes inside of them; never across a border.
+    Without `join` only pieces that overlap are one run.
     """
     if not offsets.size:
         return Runs(NONE, NONE, NONE, NONE, NONE)
@@ -45,9 +46,9 @@ def lay_runs(offsets: Int64, lengths: Int64, blocks: Int64, gap: int = SIEVE_GAP
     begins, numbers = offsets[order], blocks[order]
     reach = np.maximum.accumulate(begins + lengths[order])
     holes = begins[1:] - reach[:-1]
-    bridged = (holes > 0) & (holes <= gap) & (numbers[1:] == numbers[:-1])
+    bridged = (holes > 0) & (holes <= gap) & (numbers[1:] == numbers[:-1]) & join
     fresh = np.ones(begins.size, dtype=bool)
-    fresh[1:] = (holes > 0) & ~bridged
+    fresh[1:] = (holes >= (1 if join else 0)) & ~bridged
     first = np.flatnonzero(fresh)
     starts, ends = begins[first], reach[np.append(first[1:], begins.size) - 1]
     places = np.cumsum(ends - starts) - (ends - starts)

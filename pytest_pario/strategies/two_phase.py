@@ -7,14 +7,15 @@ from typing import ClassVar
 from pytest_pario.schemes.partition import contiguous_domains
 from pytest_pario.schemes.settings import StrategySettings
 from pytest_pario.schemes.timed import is_ordered
-from pytest_pario.strategies.exchange import Route, exchange
-from pytest_pario.strategies.own import move_directly
+from pytest_pario.strategies.exchange import exchange
+from pytest_pario.strategies.own import Joining, move_directly
 from pytest_pario.strategies.protocol import Movement, Site, gather_ranges
+from pytest_pario.strategies.routes import Route
 
 PAGE = 4096
 """Domains begin at pages, so that no two agents write the same one."""
-BIG = 1 << 62
-"""A unit that holds any file: a rank's own short holes are read along, wherever they are."""
+OWN = Joining(unit=1 << 62, alone=True)
+"""Where ranges do not overlap, what lies in a rank's short holes is touched by nobody else: it is moved along."""
 
 
 class TwoPhase:
@@ -31,7 +32,7 @@ class TwoPhase:
         ranges = gather_ranges(site.comm, moved)
         # also where nobody asks for anything
         if is_ordered(*ranges.T.tolist()):
-            move_directly(site, moved, BIG)
+            move_directly(site, moved, OWN, self._settings.buffer)
             return
         asking = ranges[ranges[:, 1] > ranges[:, 0]]
         agents = range(min(self._settings.agents or site.comm.size, site.comm.size))

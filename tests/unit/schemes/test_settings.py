@@ -46,6 +46,27 @@ def test_hints_fill_in() -> None:  # RES-02: explicit parameters first; a hint o
     assert with_hints(parse_strategy("data_shipping"), {"IBM_io_buffer_size": "1000000"}).stripe == 1_000_000
 
 
+@pytest.mark.parametrize(("text", "stripe"), [("16MB", 16 * MiB), ("2MB", 2 * MiB), ("262144", 256 * KiB), ("0", None)])
+def test_a_hint_has_its_own_spelling(text: str, stripe: int | None) -> None:  # GPFS-35
+    assert with_hints(parse_strategy("data_shipping"), {"IBM_io_buffer_size": text}).stripe == stripe
+
+
+def test_a_hint_that_is_no_size_is_refused() -> None:  # GPFS-35
+    for name in ("IBM_io_buffer_size", "cb_buffer_size"):
+        with pytest.raises(ParameterError, match=f"{name} = 'big'"):
+            with_hints(parse_strategy("data_shipping"), {name: "big"})
+    # what the settings name themselves needs no hint
+    assert with_hints(parse_strategy("data_shipping:stripe=1M"), {"IBM_io_buffer_size": "big"}).stripe == MiB
+
+
+def test_merging_can_be_switched_off() -> None:  # RES-27
+    made = parse_strategy("resonant:merge=false")
+    assert (made.merge, parse_strategy("resonant").merge) == (False, True)
+    assert parse_strategy(str(made)) == made
+    with pytest.raises(ParameterError, match=r"resonant\.merge = 'perhaps'"):
+        parse_strategy("resonant:merge=perhaps")
+
+
 def test_a_row_may_name_its_strategy() -> None:
     row = Pattern("a", Strided(4), True, strategy="two_phase:agents=2")
     again = pattern_from_json(to_json(row))
