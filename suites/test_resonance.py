@@ -16,6 +16,7 @@ from pytest_pario.session.keys import OPTIONS, SESSION
 from pytest_pario.units import KiB, MiB
 from pytest_pario.workloads.resonance.choosing import resonant_strategy
 from pytest_pario.workloads.resonance.programs import demonstration, mpi_io_test, rows
+from pytest_pario.workloads.resonance.scan import rates_of_rounds
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -69,11 +70,7 @@ class Comparing:
     def __init__(self, pario: Pario, comm: MPI.Intracomm, directory: Path) -> None:
         """Belong to one test."""
         self._pario, self._comm, self._directory = pario, comm, directory
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether as little as possible is to be moved."""
-        return self._pario.profile == "quick"
+        self.profile = pario.profile
 
     def text(self, strategy: str) -> tuple[str, str]:
         """A strategy with its parameters, and where its striping comes from."""
@@ -103,18 +100,27 @@ def test_program(pattern: Pattern, strategy: str, phase: Access, comparing: Comp
     comparing.run(pattern, phase, strategy)
 
 
+SCALING_CALLS = {"quick": 2, "nightly": 16, "full": 64}
+"""Calls of 1 MiB that each process makes."""
+
+
 # RES-40: 1 MiB segments on 1, 2, 4, … processes
 @pytest.mark.extended
-@pytest.mark.pario_clients("ends")
+@pytest.mark.pario_clients("all")
 @pytest.mark.parametrize("strategy", BRIEF)
 def test_scaling(strategy: str, clients: int, comm: MPI.Intracomm, comparing: Comparing) -> None:
     assert comm.size == clients
-    comparing.run(mpi_io_test(MiB, 2), "read", strategy)
+    comparing.run(mpi_io_test(MiB, SCALING_CALLS[comparing.profile]), "read", strategy)
+
+
+PAUSES = {"quick": (0.01, 0.0), "nightly": (0.1, 0.01, 0.0), "full": (1.0, 0.3, 0.1, 0.03, 0.0)}
+"""Seconds that the other program computes between its calls."""
+SHARED_CALLS = {"quick": 8, "nightly": 256, "full": 2048}
 
 
 # RES-38, RES-39: two programs on disjoint communicators, each rate with and without the other
 @pytest.mark.extended
-@pytest.mark.parametrize("strategy", ["two_phase", "resonant"])
+@pytest.mark.parametrize("strategy", ["native", "two_phase", "resonant"])
 def test_interference(
     strategy: str, comm: MPI.Intracomm, scratch_dir: Path, operations: Operations, comparing: Comparing
 ) -> None:
@@ -123,13 +129,15 @@ def test_interference(
     if comm.size < 4:
         pytest.skip("two programs of two processes each need four ranks")
     text, _ = comparing.text(strategy)
-    calls = 8 if comparing.is_quick else 256
+    calls = SHARED_CALLS[comparing.profile]
     first, other = demonstration(64 * KiB, calls), mpi_io_test(64 * KiB, calls)
     found = [
-        measure_interference(comm, scratch_dir, first, other, strategy=text, compute_s=pause) for pause in (0.01, 0.0)
+        measure_interference(comm, scratch_dir, first, other, strategy=text, compute_s=pause)
+        for pause in PAUSES[comparing.profile]
     ]
     operations(found[-1], case=f"interference-{strategy}", interference=[one.plain() for one in found])
-    assert all(rate > 0 for one in found for rate in (one.alone, one.together, one.other_alone, one.other_together))
+    for one in found:
+        assert all(rate > 0 for rate in (*one.alone, *one.together, *one.other_alone, *one.other_together))
 
 
 # RES-41: where is the peak of non-collective reads, and what striping would it mean
@@ -139,6 +147,5 @@ def test_scan(segment: int, clients: int, pario: Pario, comm: MPI.Intracomm) -> 
     assert comm.size == clients
     calls = max(1, SCANNED[pario.profile] // (4 * segment))
     record = pario.run(demonstration(segment, calls, coll=False), "read", rounds=3, warmup_rounds=0)
-    moved, seconds = sum(record.samples.moved_bytes), sum(record.samples.elapsed_s)
-    pario.note(resonance_scan={comm.size: {segment: moved / seconds / MiB}})
-    assert moved == 3 * comm.size * calls * 4 * segment
+    pario.note(resonance_scan={comm.size: {segment: list(rates_of_rounds(record))}})
+    assert sum(record.samples.moved_bytes) == 3 * comm.size * calls * 4 * segment

@@ -1,4 +1,4 @@
-"""Commands about the suites: `beffio`, `btio`, `sweep`, `simulate`."""
+"""Commands about the suites: `beffio`, `btio`, `sweep`, `simulate`, `resonance`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ def add_suites(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_sweep(commands)
     _add_btio(commands)
     _add_simulate(commands)
+    _add_resonance(commands)
 
 
 def _add_beffio(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -94,6 +95,19 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
             model.add_argument("--processes", type=int, nargs="+", default=[], metavar="N")
 
 
+def _add_resonance(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    resonance = commands.add_parser("resonance", help="is a filesystem striped so that requests can be in step with it")
+    actions = resonance.add_subparsers(dest="action", required=True, metavar="ACTION")
+    scan = actions.add_parser("scan", help="sweep segment sizes and processes; tell the stripe that their peaks imply")
+    scan.add_argument("-n", dest="ranks", type=int, default=4, metavar="N", help="most processes (default 4)")
+    scan.add_argument("--dir", default=".", metavar="DIR", help="directory on the filesystem under test")
+    scan.add_argument("--segments", nargs="+", default=[], metavar="SIZE", help="(default 16KiB … 1MiB)")
+    scan.add_argument("--size", default="64MiB", metavar="SIZE", help="read by each process per point (default 64MiB)")
+    scan.add_argument("--rounds", type=int, default=5, metavar="K", help="rounds over all segments (default 5)")
+    scan.add_argument("--mpiexec", metavar="CMD", help="launcher and its options")
+    scan.set_defaults(handler=_resonance_scan)
+
+
 def _beffio_compare(arguments: argparse.Namespace, _rest: list[str]) -> int:
     from pytest_pario.report.beffio_compare import compare_lines, read_saved
 
@@ -148,3 +162,23 @@ def _simulate(arguments: argparse.Namespace, _rest: list[str]) -> int:
 
     print("\n".join(simulated_lines(arguments.model, vars(arguments))))
     return 0
+
+
+def _resonance_scan(arguments: argparse.Namespace, _rest: list[str]) -> int:
+    from pytest_pario.session.scan import SEGMENTS, ScanRequest, run_scan
+
+    segments = [_size("--segments", text) for text in arguments.segments] or SEGMENTS
+    each_bytes = _size("--size", arguments.size)
+    request = ScanRequest(arguments.dir, arguments.ranks, segments, each_bytes, arguments.rounds)
+    print("\n".join(run_scan(request, arguments.mpiexec)))
+    return 0
+
+
+def _size(option: str, text: str) -> int:
+    from pytest_pario.errors import ParameterError
+    from pytest_pario.units import parse_bytes
+
+    try:
+        return parse_bytes(text)
+    except ValueError:
+        raise ParameterError(option, text, "a size such as 64KiB", "command line") from None

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_pario.errors import ParameterError, UnknownParameterError
-from pytest_pario.report.simulation import format_grid, format_plot, format_sweeps, label
+from pytest_pario.report.simulation import format_grid, format_plot, format_spread, format_sweeps, label
 from pytest_pario.simulate.commands import PAUSES, expected_peaks, interference_rows, scaling_rows, seeds_of
-from pytest_pario.simulate.experiments import SEGMENTS, contention, resonance_table
+from pytest_pario.simulate.experiments import SEGMENTS, contention, mean_table, resonance_seeds
 from pytest_pario.simulate.programs import SCHEMES
 from pytest_pario.simulate.storage import Storage
 from pytest_pario.units import MB, KiB, MiB, format_bytes, parse_bytes
@@ -53,9 +53,10 @@ def _resonance(storage: Storage, arguments: Mapping[str, Any]) -> list[str]:
         raise ParameterError("--segments", segments, "positive sizes", ORIGIN)
     schemes, seeds = tuple(arguments["schemes"]), seeds_of(arguments["seeds"])
     _require_few(segments, len(processes) * len(schemes) * len(seeds))
-    table = resonance_table(storage, processes, segments, schemes, seeds=seeds, total_bytes=TOTAL)
-    lines = [_described(storage), ""]
-    lines += format_sweeps(table, "MB/s")
+    found = resonance_seeds(storage, processes, segments, schemes, seeds=seeds, total_bytes=TOTAL)
+    table = mean_table(found)
+    lines = [_described(storage), "", *format_sweeps(table, "MB/s")]
+    lines += ["", *format_spread(found, "least-most")] if arguments["seeds"] > 1 else []
     lines += [
         "",
         *format_plot({label(*key): {x: y / MB for x, y in rates.items()} for key, rates in table.items()}, "MB/s"),

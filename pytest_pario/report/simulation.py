@@ -29,6 +29,16 @@ def format_sweeps(sweeps: Mapping[tuple[str, int], Mapping[int, float]], title: 
     return lines
 
 
+def format_spread(sweeps: Mapping[tuple[str, int], Mapping[int, Sequence[float]]], title: str) -> list[str]:
+    """The same table with the least and the most over the seeds: where they differ, the order of arrival decides."""
+    names = [label(*key) for key in sweeps]
+    lines = [f"{title:<10}" + "".join(f"{name:>9}" for name in names)]
+    for size in sorted({size for rates in sweeps.values() for size in rates}):
+        cells = (f"{min(rates[size]) / MB:.0f}-{max(rates[size]) / MB:.0f}".rjust(9) for rates in sweeps.values())
+        lines.append(f"{format_bytes(size):<10}" + "".join(cells))
+    return lines
+
+
 def format_plot(
     series: Mapping[str, Mapping[int, float]], unit: str, rows: int = 12, step: int = 8, show: str = "bytes"
 ) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pytest_pario.schemes.resonance import find_peak
+from pytest_pario.schemes.resonance import AGREEING, find_peak, implied_stripe
 from pytest_pario.units import format_bytes
 
 REFERENCE = "native"
@@ -62,18 +63,41 @@ def format_strategies(rows: Iterable[StrategyRow]) -> list[str]:
     return lines
 
 
-def format_scan(scans: Mapping[int, Mapping[int, float]]) -> list[str]:
-    """What a sweep over segment sizes shows for each number of processes: its rates, its peak, the striping implied."""
-    lines = []
-    for n, rates in sorted(scans.items()):
-        told = ", ".join(f"{format_bytes(size)} {rate:.0f}" for size, rate in sorted(rates.items()))
-        lines.append(f"{n} processes, MiB/s by segment: {told}")
-        peak = find_peak(n, dict(rates))
-        if peak is None or not peak.is_peak:
-            lines.append("  no peak stands out from both of its neighbours: nothing is implied about the striping")
-            continue
-        lines.append(
-            f"  peak at {format_bytes(peak.segment)} ({peak.prominence:.2f} times the better neighbour): "
-            f"N*s = M*u = {format_bytes(peak.stripe_bytes)}"
-        )
+def format_interference(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Both programs of each run, with and without the other: means, and the least and most of the passes (RES-38)."""
+    heads = ("alone", "beside", "other alone", "other beside")
+    lines = [f"{'MiB/s, two programs':<24}{'pause':>8}" + "".join(f"{head:>24}" for head in heads) + "   beside/alone"]
+    for row in rows:
+        cells = (row[name] for name in ("alone", "together", "other_alone", "other_together"))
+        told = "".join(f"{statistics.fmean(c):.1f} [{min(c):.1f}, {max(c):.1f}]".rjust(24) for c in cells)
+        name = row["strategy"].partition(":")[0]
+        lines.append(f"{name:<24}{row['compute_s']:>6g} s{told}{row['relative']:>15.2f}")
     return lines
+
+
+def format_scan(scans: Mapping[int, Mapping[int, Sequence[float]]], judged: bool = True) -> list[str]:
+    """Rates of a sweep over segment sizes for each number of processes, and the striping that they imply.
+
+    A sweep that is too short to tell is not `judged`.
+    """
+    lines = []
+    for n, rounds in sorted(scans.items()):
+        told = ", ".join(
+            f"{format_bytes(size)} {statistics.fmean(rates):.0f} [{min(rates):.0f}, {max(rates):.0f}]"
+            for size, rates in sorted(rounds.items())
+        )
+        lines.append(f"{n} processes, MiB/s by segment [least, most]: {told}")
+        peak = find_peak(n, rounds) if judged else None
+        if peak is not None and peak.is_peak:
+            lines.append(
+                f"  peak at {format_bytes(peak.segment)} ({peak.prominence:.2f} times the better neighbour): "
+                f"N*s = {format_bytes(peak.stripe_bytes)}"
+            )
+    return [*lines, *([_verdict(scans)] if judged and scans else [])]
+
+
+def _verdict(scans: Mapping[int, Mapping[int, Sequence[float]]]) -> str:
+    stripe = implied_stripe(scans)
+    if stripe is None:
+        return f"no peak: nothing is implied about the striping (it takes {AGREEING} numbers of processes that agree)"
+    return f"M*u = {format_bytes(stripe)}: all numbers of processes that peak do so at this N*s"

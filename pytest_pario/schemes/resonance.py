@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -46,36 +48,52 @@ def peak_segment(n: int, unit: int, nodes: int) -> float:
     return nodes * unit / n
 
 
+PROMINENT = 1.15
+"""A rate that exceeds its neighbours' by this much stands out from the noise of the usual machine."""
+AGREEING = 2
+"""Numbers of processes whose peaks have to imply the same stripe."""
+
+
 @dataclass(frozen=True)
 class Peak:
     """Where a sweep over segment sizes is fastest, and what striping that would mean."""
 
     segment: int
     rate: float
+    """Mean over the rounds."""
     prominence: float
-    """Rate at the peak over the better one of its neighbours; at an end of the sweep it has one neighbour only."""
+    """Rate at the peak over that of its better neighbour."""
+    separated: bool
+    """Whether the slowest round at the peak is faster than the fastest of its neighbours."""
     stripe_bytes: int
     """M * u = N * s: all nodes once, which is all that a peak tells; neither M nor u alone."""
 
     @property
     def is_peak(self) -> bool:
-        """Whether it stands out from both sides, so that it is more than the end of a slope."""
-        return self.prominence >= PROMINENT
+        """Whether it stands out from both sides by more than chance."""
+        return self.separated and self.prominence >= PROMINENT
 
 
-PROMINENT = 1.15
-"""A rate that exceeds its neighbours' by this much stands out from the noise of the usual machine."""
+def find_peak(n: int, rounds: Mapping[int, Sequence[float]]) -> Peak | None:
+    """The best inner point of a sweep, from the rates of each round; None where none exceeds both its neighbours.
 
-
-def find_peak(n: int, rates: dict[int, float]) -> Peak | None:
-    """The best inner point of a sweep; None where the sweep has no inner point or rises or falls throughout."""
-    segments = sorted(rates)
+    An end of a sweep is no peak: it may be a slope that goes on.
+    """
+    segments, rates = sorted(rounds), {size: fmean(found) for size, found in rounds.items()}
     inner = [
-        (rates[mid] / max(rates[low], rates[high]), mid)
+        (rates[mid] / max(rates[low], rates[high]), low, mid, high)
         for low, mid, high in zip(segments, segments[1:], segments[2:], strict=False)
-        if rates[mid] > rates[low] and rates[mid] > rates[high]
+        if rates[mid] > max(rates[low], rates[high])
     ]
     if not inner:
         return None
-    prominence, segment = max(inner)
-    return Peak(segment, rates[segment], prominence, n * segment)
+    prominence, low, mid, high = max(inner)
+    separated = min(rounds[mid]) > max(*rounds[low], *rounds[high]) and len(rounds[mid]) > 1
+    return Peak(mid, rates[mid], prominence, separated, n * mid)
+
+
+def implied_stripe(scans: Mapping[int, Mapping[int, Sequence[float]]]) -> int | None:
+    """M * u on which the peaks of two or more numbers of processes agree, and no other peak speaks against it."""
+    peaks = [peak for n, rounds in scans.items() if (peak := find_peak(n, rounds)) is not None and peak.is_peak]
+    stripes = {peak.stripe_bytes for peak in peaks}
+    return stripes.pop() if len(stripes) == 1 and len(peaks) >= AGREEING else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.patterns.strided import Strided
@@ -49,11 +50,16 @@ def run(program: Program, scheme: str, storage: Storage, seed: int = 1) -> Resul
     )
 
 
-def mean_rate(program: Program, scheme: str, storage: Storage, seeds: Sequence[int] = SEEDS) -> float:
-    """Bytes per second, averaged over seeds."""
+def seed_rates(program: Program, scheme: str, storage: Storage, seeds: Sequence[int] = SEEDS) -> tuple[float, ...]:
+    """Bytes per second of each seed."""
     if not seeds:
         raise ParameterError("seeds", seeds, "one or more", "simulation")
-    return sum(run(program, scheme, storage, seed).rate for seed in seeds) / len(seeds)
+    return tuple(run(program, scheme, storage, seed).rate for seed in seeds)
+
+
+def mean_rate(program: Program, scheme: str, storage: Storage, seeds: Sequence[int] = SEEDS) -> float:
+    """Bytes per second, averaged over seeds."""
+    return fmean(seed_rates(program, scheme, storage, seeds))
 
 
 def demonstration(n: int, segment: int, total_bytes: int = 64 * MiB) -> Program:
@@ -74,7 +80,11 @@ def sweep(
     return {size: mean_rate(demonstration(n, size, total_bytes), scheme, storage, seeds) for size in segments}
 
 
-def resonance_table(
+Rates = dict[int, tuple[float, ...]]
+"""By segment size, the rate of each seed."""
+
+
+def resonance_seeds(
     storage: Storage,
     processes: Sequence[int] = (4, 2),
     segments: Sequence[int] = SEGMENTS,
@@ -82,13 +92,25 @@ def resonance_table(
     *,
     seeds: Sequence[int] = SEEDS,
     total_bytes: int = 64 * MiB,
-) -> dict[tuple[str, int], dict[int, float]]:
-    """All sweeps: by scheme and number of processes, the rate of each segment size (SIM-08)."""
+) -> dict[tuple[str, int], Rates]:
+    """All sweeps: by scheme and number of processes, the rates of each segment size (SIM-08)."""
     return {
-        (scheme, n): sweep(n, scheme, storage, segments, seeds=seeds, total_bytes=total_bytes)
+        (scheme, n): {
+            size: seed_rates(demonstration(n, size, total_bytes), scheme, storage, seeds) for size in segments
+        }
         for scheme in schemes
         for n in processes
     }
+
+
+def resonance_table(storage: Storage, seeds: Sequence[int] = SEEDS) -> dict[tuple[str, int], dict[int, float]]:
+    """The published table: mean rates over the seeds."""
+    return mean_table(resonance_seeds(storage, seeds=seeds))
+
+
+def mean_table(found: Mapping[tuple[str, int], Rates]) -> dict[tuple[str, int], dict[int, float]]:
+    """Means over the seeds."""
+    return {key: {size: fmean(rates) for size, rates in row.items()} for key, row in found.items()}
 
 
 @dataclass(frozen=True)

@@ -6,37 +6,35 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_pario import mpi
-from pytest_pario.access.delegated import DelegatedBatch
-from pytest_pario.errors import ParioError, ProcessCountError, RemoteTaskError
+from pytest_pario.errors import ParameterError, ProcessCountError, RemoteTaskError
 from pytest_pario.measure.rounds import RoundSamples
-from pytest_pario.model import Access, Pattern
-from pytest_pario.patterns.payload import Payload, make_room, ring_payload
+from pytest_pario.model import Pattern
 from pytest_pario.patterns.planning import plan
-from pytest_pario.patterns.stamp import content_of
-from pytest_pario.schemes.settings import parse_strategy
-from pytest_pario.strategies.catalogue import make_strategy
-from pytest_pario.units import MiB, mib_per_s
+from pytest_pario.units import MiB
+from pytest_pario.workloads.resonance.sharing import SharingProgram
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 STOP = 7
 """Tag of the message by which the first program ends the other."""
+PASSES = 3
+"""Each of both alone and together in turn, so often (RES-29)."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """MiB/s of both programs, alone and together; equal on all ranks."""
+    """MiB/s of both programs in each pass, alone and together; equal on all ranks."""
 
     strategy: str
     compute_s: float
-    alone: float
-    together: float
-    other_alone: float
-    other_together: float
+    alone: tuple[float, ...]
+    together: tuple[float, ...]
+    other_alone: tuple[float, ...]
+    other_together: tuple[float, ...]
     samples: RoundSamples
     """The first program beside the other."""
 
@@ -47,8 +45,8 @@ class Shared:
 
     @property
     def relative(self) -> float:
-        """Rate of the first program beside the other, over its rate without."""
-        return self.together / self.alone
+        """Mean rate of the first program beside the other, over that without."""
+        return fmean(self.together) / fmean(self.alone)
 
 
 def measure_interference(
@@ -57,29 +55,47 @@ def measure_interference(
     """The lower half of the ranks runs `first`, the upper half `other`, which computes between its calls."""
     if comm.size < 2:
         raise ProcessCountError("interference needs two ranks or more")
+    if compute_s < 0:
+        raise ParameterError("compute_s", compute_s, "0 or more", "suite table")
     half = comm.size // 2
     is_first = comm.rank < half
     own = cast("MPI.Intracomm", comm.Split(0 if is_first else 1, comm.rank))
-    program = _Program(own, directory, first if is_first else other, strategy, 0.0 if is_first else compute_s)
+    pattern, pause = (first, 0.0) if is_first else (other, compute_s)
+    program = SharingProgram(own, directory, pattern, strategy, pause)
     try:
-        program.run("write")
+        program.write()
         comm.Barrier()
-        alone = program.run("read") if is_first else 0.0
-        comm.Barrier()
-        other_alone = 0.0 if is_first else program.run("read")
-        comm.Barrier()
-        together = program.run("read", until=None if is_first else lambda: _told_to_stop(comm, own, half))
-        if comm.rank == 0:
-            comm.send(None, half, STOP)
+        passes = [_one_pass(comm, own, program, half) for _ in range(PASSES)]
         _leave_together(comm, program)
     finally:
         program.close()
         own.Free()
-    found = comm.allgather((alone, other_alone, together))
     moved = sum(table.total_bytes for table in plan(first, half).ranks)
-    seconds = moved / (found[0][2] * MiB)
-    samples = RoundSamples((seconds,), (moved,), (), comm.size)
-    return Shared(strategy, compute_s, found[0][0], found[0][2], found[half][1], found[half][2], samples)
+    alone, other_alone, together, other_together = zip(*passes, strict=True)
+    seconds = tuple(moved / (rate * MiB) for rate in together)
+    samples = RoundSamples(seconds, (moved,) * PASSES, (), comm.size)
+    return Shared(strategy, compute_s, alone, together, other_alone, other_together, samples)
+
+
+def _one_pass(comm: MPI.Intracomm, own: MPI.Intracomm, program: SharingProgram, half: int) -> tuple[float, ...]:
+    """Rates of each alone and both together; the other alone goes on as long as the first did."""
+    is_first = comm.rank < half
+    begun = time.monotonic()
+    alone = program.read() if is_first else 0.0
+    lasted_s = comm.bcast(time.monotonic() - begun, root=0)
+    comm.Barrier()
+    other_alone = 0.0 if is_first else program.read(_after(own, lasted_s))
+    comm.Barrier()
+    together = program.read(None if is_first else lambda: _told_to_stop(comm, own, half))
+    if comm.rank == 0:
+        comm.send(None, half, STOP)
+    found = comm.allgather((alone, other_alone, together))
+    return found[0][0], found[half][1], found[0][2], found[half][2]
+
+
+def _after(own: MPI.Intracomm, seconds: float) -> Callable[[], bool]:
+    end = time.monotonic() + seconds
+    return lambda: bool(own.bcast(time.monotonic() >= end))
 
 
 def _told_to_stop(comm: MPI.Intracomm, own: MPI.Intracomm, half: int) -> bool:
@@ -90,54 +106,9 @@ def _told_to_stop(comm: MPI.Intracomm, own: MPI.Intracomm, half: int) -> bool:
     return bool(own.bcast(came))
 
 
-def _leave_together(comm: MPI.Intracomm, program: _Program) -> None:
+def _leave_together(comm: MPI.Intracomm, program: SharingProgram) -> None:
     failed = [rank for rank, bad in enumerate(comm.allgather(bool(program.errors))) if bad]
     if program.errors:
         raise program.errors[0]
     if failed:
         raise RemoteTaskError("interference", failed)
-
-
-class _Program:
-    """One program on its own communicator and file."""
-
-    def __init__(self, comm: MPI.Intracomm, directory: Path, pattern: Pattern, strategy: str, compute_s: float) -> None:
-        self._comm, self._pattern, self._compute_s = comm, pattern, compute_s
-        self._settings, self._path = parse_strategy(strategy), directory / f"interference-{pattern.name}"
-        self._work = plan(pattern, comm.size)
-        self.errors: list[Exception] = []
-        codes = mpi.load()
-        self._file: MPI.File = codes.File.Open(comm, str(self._path), codes.MODE_CREATE | codes.MODE_RDWR)
-
-    def run(self, phase: Access, until: Callable[[], bool] | None = None) -> float:
-        """All calls once, or over and over `until` told to stop; MiB/s of the slowest rank."""
-        strategy = make_strategy(self._settings)
-        if strategy is None:
-            raise ParioError(f"{self._settings.name} is a call of the library; compare two_phase in its place")
-        table, path = self._work.ranks[self._comm.rank], str(self._path)
-        batch = DelegatedBatch(strategy, self._comm, self._pattern, table, self._payload(phase), phase, path)
-        batch.bind(self._file)
-        begun, moved = time.monotonic(), 0
-        while True:
-            for number in range(table.call_count):
-                batch.run(number, number + 1)
-                if self._compute_s:
-                    time.sleep(self._compute_s)
-            moved += table.total_bytes
-            if until is None or until():
-                break
-        elapsed_s = self._comm.allreduce(time.monotonic() - begun, op=mpi.load().MAX)
-        self.errors += batch.errors
-        batch.free()
-        return mib_per_s(self._comm.allreduce(moved), elapsed_s)
-
-    def _payload(self, phase: Access) -> Payload:
-        rank, table = self._comm.rank, self._work.ranks[self._comm.rank]
-        return make_room(table) if phase == "read" else ring_payload(content_of(self._work, 1), rank, table)
-
-    def close(self) -> None:
-        """Close and remove the file."""
-        self._file.Close()
-        self._comm.Barrier()
-        if self._comm.rank == 0:
-            self._path.unlink(missing_ok=True)

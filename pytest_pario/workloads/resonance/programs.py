@@ -59,7 +59,8 @@ def hpio(size: int, count: int, spacing: int, variant: str = "c-nc") -> Pattern:
     memory, file = _variant(variant)
     layout = Strided(size, count, gap=spacing) if file == "nc" else Segmented(size * count, (size * count,))
     mem = Memory(size, spacing) if memory == "nc" and spacing else Memory()
-    return Pattern(f"{_name('hpio', size)}-{variant}", layout, coll=True, mem=mem)
+    apart = "" if spacing else "-dense"
+    return Pattern(f"{_name('hpio', size)}{apart}-{variant}", layout, coll=True, mem=mem)
 
 
 def _variant(text: str) -> tuple[str, str]:
@@ -84,7 +85,8 @@ class Scale:
     buffer_bytes: int
     region_sizes: tuple[int, ...]
     regions: int
-    spacing: int = 128
+    spacings: tuple[int, ...] = (128, 0)
+    """Bytes between regions; 0 is what was published (RES-36)."""
 
 
 def _kib(*sizes: int) -> tuple[int, ...]:
@@ -114,5 +116,11 @@ def rows(profile: str, ranks: int) -> list[Pattern]:
         *(make(size, scale.calls) for make in by_segment for size in scale.segments),
         *(coll_perf(edge) for edge in scale.edges),
         *(noncontig(e, scale.buffer_bytes, 1, ranks, variant) for e in scale.elements for variant in VARIANTS),
-        *(hpio(size, scale.regions, scale.spacing, variant) for size in scale.region_sizes for variant in VARIANTS),
+        *(
+            hpio(size, scale.regions, spacing, variant)
+            for size in scale.region_sizes
+            for spacing in scale.spacings
+            for variant in VARIANTS
+            if spacing or not variant.startswith("nc")
+        ),
     ]

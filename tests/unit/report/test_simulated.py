@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pytest_pario.cli import PIPE_STATUS, main
-from pytest_pario.report.simulation import format_plot, format_sweeps
+from pytest_pario.report.simulation import format_plot, format_spread, format_sweeps
 from pytest_pario.units import MB, KiB, parse_bytes
 
 
@@ -16,6 +16,12 @@ def test_table_marks_the_best_of_a_column() -> None:
     assert head.split() == ["MB/s", "non-4"]
     assert first.split() == ["32", "KiB", "70"]
     assert second.split() == ["64", "KiB", "179*"]
+
+
+def test_the_spread_over_seeds_is_shown() -> None:  # SIM-08
+    head, row = format_spread({("independent", 2): {256 * KiB: (50.0 * MB, 170.0 * MB, 51.0 * MB)}}, "least-most")
+    assert head.split() == ["least-most", "non-2"]
+    assert row.split() == ["256", "KiB", "50-170"]
 
 
 def test_plot_puts_the_highest_on_top() -> None:

@@ -17,7 +17,15 @@ from pytest_pario.schemes.agents import LIST_LIMIT, choose_agents, choose_groups
 from pytest_pario.schemes.partition import GroupMap
 from pytest_pario.schemes.ranges import call_of, request, union_of
 from pytest_pario.schemes.resonance import find_peak, peak_segment, resonates
-from pytest_pario.schemes.timed import is_ordered, require_delay, timed_sets, turn_in, turn_of
+from pytest_pario.schemes.timed import (
+    is_ordered,
+    require_delay,
+    shares_within_groups,
+    timed_sets,
+    turn_by,
+    turn_in,
+    turn_of,
+)
 from pytest_pario.units import KiB
 
 UNIT, NODES = 64 * KiB, 4
@@ -176,16 +184,29 @@ def test_no_agent_seeks_in_a_dense_call() -> None:  # RES-28: all segments adjac
         assert count_discontinuities(begins, sizes, UNIT, NODES).sum() == 0
 
 
-def test_a_peak_is_found() -> None:
+def test_a_peak_is_found() -> None:  # RES-41
     rates = {32: 70.0, 64: 179.0, 128: 50.0, 256: 54.0, 512: 82.0}
-    peak = find_peak(4, rates)
+    peak = find_peak(4, {size: (rate, 1.1 * rate) for size, rate in rates.items()})
     assert peak is not None
     assert (peak.segment, peak.stripe_bytes, peak.is_peak) == (64, 256, True)
-    assert find_peak(4, {1: 1.0, 2: 2.0, 4: 3.0}) is None
-    assert find_peak(4, {1: 1.0}) is None
-    flat = find_peak(4, {1: 100.0, 2: 101.0, 4: 100.0})
-    assert flat is not None
-    assert not flat.is_peak
+    assert find_peak(4, {1: (1.0,), 2: (2.0,), 4: (3.0,)}) is None
+    assert find_peak(4, {1: (1.0,)}) is None
+    # not by enough, by one round only, or not in every round
+    for best in ((101.0, 101.5), (179.0,), (90.0, 179.0)):
+        found = find_peak(4, {1: (100.0, 100.0), 2: best, 4: (100.0, 100.0)})
+        assert found is not None
+        assert not found.is_peak
+
+
+def test_processes_that_share_a_node_in_a_group_follow_each_other_there() -> None:  # RES-28, RES-22
+    uses = share_table([request((rank * 96 * KiB, 96 * KiB)) for rank in range(4)], UNIT, NODES)
+    assert shares_within_groups(timed_sets(uses), uses)
+    assert [turn_by("nodes", rank, uses).before for rank in range(4)] == [(), (0,), (0,), (1, 2)]
+    # group for group all four send at once; rank for rank each waits for the one before
+    assert all(turn_by("groups", rank, uses).before == () for rank in range(4))
+    assert [turn_by("ranks", rank, uses).before for rank in range(4)] == [(), (0,), (1,), (2,)]
+    aligned = share_table([request((rank * UNIT, UNIT)) for rank in range(8)], UNIT, NODES)
+    assert not shares_within_groups(timed_sets(aligned), aligned)
 
 
 def test_bad_numbers_are_refused() -> None:

@@ -21,6 +21,7 @@ from pytest_pario.simulate.experiments import (
     resonance_table,
     run,
     scaling,
+    seed_rates,
     sweep,
 )
 from pytest_pario.simulate.programs import SCHEMES, Program, agents_of
@@ -83,6 +84,38 @@ def test_the_peak_moves_with_the_stripe(unit: int, nodes: int, peaks: dict[int, 
     for n, segment in peaks.items():
         found = sweep(n, "independent", Storage(unit=unit * KiB, nodes=nodes), SEGMENTS[:5], seeds=(1, 2))
         assert max(found, key=found.__getitem__) == segment * KiB
+
+
+# SIM-08, SIM-14, SIM-04: two orders of arrival, each keeps itself going; a table over three seeds shows a mixture
+# fmt: off
+MODES = [
+    (2, 256,  50, 170, 90),
+    (2, 512,  78, 145, 100),
+    (2, 1024, 105, 137, 117),
+    (4, 32,   25, 166, 70),
+    (2, 32,   12, 88,  60),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("n", "segment", "slow", "fast", "tabled"), MODES)
+def test_the_order_of_arrival_decides(n: int, segment: int, slow: float, fast: float, tabled: float) -> None:
+    rates = seed_rates(demonstration(n, segment * KiB, 16 * MiB), "independent", STORAGE, range(1, 65))
+    found = sorted({round(rate / MB) for rate in rates})
+    assert found[0] == pytest.approx(slow, rel=0.15)
+    assert found[-1] == pytest.approx(fast, rel=0.15)
+    # one or two seeds of three in the fast mode
+    mixtures = [(k * fast + (3 - k) * slow) / 3 for k in (1, 2)]
+    assert min(abs(mixture / tabled - 1) for mixture in mixtures) < 0.05
+
+
+def test_many_clients_and_nodes() -> None:  # SIM-13
+    storage = Storage(nodes=512)
+    program = Program(Strided(64 * KiB), 4096, 4096 * 64 * KiB)
+    for scheme in ("independent", "resonant"):
+        found = run(program, scheme, storage)
+        assert found.moved_bytes == 4096 * 64 * KiB
+        assert found.discontinuities <= 4096
 
 
 def test_closed_forms() -> None:  # SIM-10

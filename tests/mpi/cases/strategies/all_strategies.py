@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 from pytest_pario.errors import ParameterError, ParioError, ProcessCountError
 from pytest_pario.model import Memory, Open, Pattern
-from pytest_pario.patterns import Block3D, Cells, RandomSizes, Segmented, Strided
+from pytest_pario.patterns import Block3D, Cells, RandomSizes, Same, Scattered, Segmented, SparseStrided, Strided, Tiles
 from pytest_pario.workloads.runner import Runner, RunRules
 
 comm, directory, seed = MPI.COMM_WORLD, Path(sys.argv[1]), int(sys.argv[2])
@@ -27,6 +27,10 @@ LAYOUTS = {
     "segmented": Segmented(4 * 4096 + pick(0, 99), (4096, 1, 0, 4095), count=2),
     "strided-pad": Strided(pick(1, 5000), per_call=2, ncalls=2, pad=pick(1, 9000), gap=pick(0, 70)),
     "block3d": Block3D((pick(1, 8), pick(1, 9), pick(1, 12)), 4),  # some ranks have nothing
+    "tiles": Tiles(n, 1, 20, 10, 3, 4, 0, 777),
+    "scattered": Scattered(pick(16, 1024), 16 * n, seed=3),
+    "sparse": SparseStrided(1200, 1200 * n + pick(0, 24000), 2),
+    "same": Same(5000, 1),
     "random": RandomSizes(0, pick(2, 5000), 4, 3, seed=pick(1, 99), start=13, pad=7),
     "cells": Cells((4, 2 * n, 3), tuple((((0, 2 * r, 0), (4, 2, 3)),) for r in range(n)), 5),
 }
