@@ -74,7 +74,7 @@ def test_two_programs_are_shown_with_and_without_each_other() -> None:  # RES-38
 def test_bad_scans_are_refused(tmp_path: Path) -> None:
     for more, told in (({"ranks": 0}, "-n = 0"), ({"segments": ()}, "--segments"), ({"rounds": 1}, "--rounds = 1")):
         with pytest.raises(ParameterError, match=told):
-            ScanRequest(str(tmp_path), **more)  # type: ignore[arg-type]
+            ScanRequest(str(tmp_path), **more)
     with pytest.raises(ParameterError, match="--dir"):
         ScanRequest(str(tmp_path / "missing"))
 
