@@ -31,6 +31,10 @@ class StrategySettings:
     """Bytes bound to one agent at a time in data_shipping, rounded up to whole blocks; None is 16 blocks."""
     block: int = 0
     """File block of data_shipping; 0 takes 256 KiB."""
+    max_pre: int = 0
+    """Ranges that a data_shipping agent reads ahead where its ranges are irregular (GPFS-42); 0 reads none ahead."""
+    max_acc: int = 1
+    """Ranges that it takes in before it asks for more, at most `max_pre`."""
     unit: int | None = None
     """Striping unit (resonant); None asks the filesystem."""
     nodes: int | None = None
@@ -53,8 +57,11 @@ class StrategySettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ParameterError(f"{self.name}.{name}", value, "1 or more", "strategy")
-        if self.block < 0:
-            raise ParameterError(f"{self.name}.block", self.block, "0 or more", "strategy")
+        for name in ("block", "max_pre"):
+            if getattr(self, name) < 0:
+                raise ParameterError(f"{self.name}.{name}", getattr(self, name), "0 or more", "strategy")
+        if not 1 <= self.max_acc <= max(1, self.max_pre):
+            raise ParameterError(f"{self.name}.max_acc", self.max_acc, "1 to max_pre", "strategy")
         for name, kind in (("scheme", Scheme), ("second", SecondPhase)):
             if getattr(self, name) not in get_args(kind):
                 allowed = "one of " + ", ".join(get_args(kind))
@@ -82,6 +89,8 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "buffer": parse_bytes,
     "stripe": parse_bytes,
     "block": parse_bytes,
+    "max_pre": int,
+    "max_acc": int,
     "unit": parse_bytes,
     "nodes": int,
     "per_node": int,

@@ -15,6 +15,7 @@ import numpy as np
 
 from pytest_pario.patterns.pieces import Bytes, copy_pieces
 from pytest_pario.schemes.timed import Turn
+from pytest_pario.strategies.ahead import read_ahead
 from pytest_pario.strategies.own import fill_holes, read_runs, write_runs
 from pytest_pario.strategies.parcels import (
     AbandonedError,
@@ -86,7 +87,9 @@ def _read_round(site: Site, moved: Movement, route: Route, number: int, parcels:
     requests, messages = _receive(site, parcels.mine, number, "mine")
     laid = attempt(site, lambda: _lay(site, route, number, parcels.theirs))
     wait_for_turn(comm, route.turn)
-    if laid is not None:
+    if laid is not None and route.guide is not None:
+        read_ahead(site, *laid, route.map.unit, route.guide)
+    elif laid is not None:
         read_runs(site, *laid, complete=True)
     pass_turn(comm, route.turn)
     if laid is not None:

@@ -89,7 +89,7 @@ class Resonant:
     def _joined(self, bound: PartitionMap, first: int, end: int, each: int, turn: Turn = AT_ONCE) -> Route:
         merge = self._settings.merge
         per_round = max(1, self._settings.buffer // each)
-        return Route(bound, first, end, per_round, SIEVE_GAP if merge else 0, merge, turn)
+        return Route(bound, first, end, per_round, SIEVE_GAP if merge else 0, merge, turn=turn)
 
     def _take_turns(self, site: Site, moved: Movement, shares: Int64, *, ordered: bool, scattered: bool) -> None:
         """Wait for those before, ask for the own bytes, pause, and let the next go on (RES-20, RES-22).

@@ -23,6 +23,14 @@ FEW_ROUNDS = 64
 
 
 @dataclass(frozen=True)
+class Guide:
+    """How far an agent reads ahead (GPFS-42)."""
+
+    max_pre: int
+    max_acc: int
+
+
+@dataclass(frozen=True)
 class Route:
     """Where every byte of a call goes, the same on all ranks."""
 
@@ -37,6 +45,8 @@ class Route:
     """Longest hole inside a block that an agent moves along."""
     join: bool = True
     """Whether pieces that touch are one run."""
+    guide: Guide | None = None
+    """How an agent reads ahead; None reads range after range."""
     turn: Turn = AT_ONCE
     """Whom this rank, as an agent, waits for before it touches the file."""
 

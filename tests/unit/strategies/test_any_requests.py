@@ -20,7 +20,7 @@ owners = st.lists(st.tuples(st.integers(0, 5), st.integers(1, 40)), min_size=1, 
 members = st.one_of(
     st.builds(StrategySettings, st.just("two_phase"), agents=st.none() | st.integers(1, 5), buffer=st.integers(1, 99)),
     st.builds(StrategySettings, st.just("data_shipping"), agents=st.none() | st.integers(1, 5),
-              block=st.integers(1, 50), stripe=st.integers(1, 120)),
+              block=st.integers(1, 50), stripe=st.integers(1, 120), max_pre=st.sampled_from([0, 1, 3])),
     st.builds(StrategySettings, st.just("resonant"), unit=st.integers(1, 60), nodes=st.integers(1, 9),
               scheme=st.sampled_from(["auto", "agents", "timed"]), second=st.sampled_from(["direct", "exchange"]),
               per_node=st.integers(1, 3), buffer=st.integers(1, 300), merge=st.booleans(), delay_s=st.just(0.0)),
