@@ -39,7 +39,7 @@ def test_every_layout_under_every_strategy(ranks: int, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr[-3000:]
     (told,) = result.records
     assert (told["bad"], told["differ"], told["left"]) == ({}, [], [])
-    assert told["ran"] > 100
+    assert told["ran"] > (100 if ranks < 5 else 60)
 
 
 @pytest.mark.parametrize("ranks", [3, 4])
