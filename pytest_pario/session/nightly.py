@@ -143,7 +143,7 @@ class Nightly:
             if failed:
                 item.ihook.pytest_runtest_logreport(report=report)
             elif self.session.chronicle:
-                self.session.chronicle.note(report)
+                self.session.chronicle.note(report, ends_phase=True)
         return True
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

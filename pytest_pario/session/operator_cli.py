@@ -13,7 +13,7 @@ STORE = Path("baselines")
 
 
 def add_commands(commands: Any) -> None:
-    """Add check, accept, history, nights, calibrate and ab to the subparsers of `pario`."""
+    """Add check, page, accept, history, nights, calibrate and ab to the subparsers of `pario`."""
     check = _add(
         commands,
         "check",
@@ -22,6 +22,8 @@ def add_commands(commands: Any) -> None:
     )
     check.add_argument("--markdown", action="store_true", help="one line per event, worst first")
     check.add_argument("-v", "--verbose", action="store_true", help="a line for every test")
+    page = _add(commands, "page", "write the last night as an HTML page; the status is that of check", _page)
+    page.add_argument("file", type=Path, metavar="FILE", help="such as night.html")
     accept = _add(commands, "accept", "take the level of a series, or of all that are red, as the new normal", _accept)
     which = accept.add_mutually_exclusive_group(required=True)
     which.add_argument("series", nargs="?", metavar="SERIES", help="name, or a part of it")
@@ -75,6 +77,12 @@ def _check(arguments: argparse.Namespace, _rest: list[str]) -> int:
     status, lines = check(arguments.store, arguments.machine, arguments.markdown, arguments.verbose)
     _say(lines)
     return status
+
+
+def _page(arguments: argparse.Namespace, _rest: list[str]) -> int:
+    from pytest_pario.session.page import write_page
+
+    return write_page(arguments.store, arguments.machine, arguments.file)
 
 
 def _accept(arguments: argparse.Namespace, _rest: list[str]) -> int:
