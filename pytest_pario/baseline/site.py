@@ -28,7 +28,7 @@ def read_rules(path: Path) -> tuple[Rules, tuple[str, ...]]:
     try:
         text = path.read_text(encoding="utf-8")
         parser.read_string(text, str(path))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return DEFAULT, ()
     except (OSError, UnicodeDecodeError, configparser.Error) as error:
         raise StoreError(f"{path}: cannot be read as rules: {error}") from error

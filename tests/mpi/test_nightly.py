@@ -98,6 +98,69 @@ def test_a_yellow_test_is_measured_again_and_kept_beside_the_first(site: Path) -
     assert len(last["benchmarks"][0]["stats"]["data"]) == 2
 
 
+WRONG = """
+import pytest
+import pytest_pario.workloads.runner as runner
+from test_w import PATTERNS
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+def test_bad(pattern, pario, monkeypatch):
+    original = runner.verify_written
+
+    def spoil(target, work, content):
+        with open(target.own_file, "r+b") as file:
+            file.write(bytes(64))
+        return original(target, work, content)
+
+    monkeypatch.setattr(runner, "verify_written", spoil)
+    pario.run(pattern, "write", rounds=1)
+"""
+
+
+def test_wrong_bytes_are_in_the_night_although_nothing_was_measured(site: Path) -> None:
+    """GEN-07: a night of nothing but wrong bytes is saved, and `pario check` knows it."""
+    (site / "test_bad.py").write_text(WRONG)
+    job = night(site, "--pario-save", "test_bad.py")
+    assert job.status == 1, job.output
+    assert "(0 series, 3 failed tests)" in job.output
+    checked = run_pario("check", directory=site)
+    assert checked.status == 1, checked.output
+    assert "test_bad.py::test_bad[segments-32K]: damaged: " in checked.output
+    assert "3 damaged" in checked.output
+
+
+def test_an_asserted_verdict_is_one_failure_and_a_history_is_used_unasked(site: Path) -> None:
+    first = run_pytest(2, "--pario-dir=scratch", "--benchmark-quiet", directory=site)
+    assert "nothing kept, nothing judged: --pario-machine NAME keeps" in first.output
+    suite = SUITE.replace("assert repr(pario.judge(record)).startswith(pattern.name)", "assert pario.judge(record)")
+    (site / "test_w.py").write_text(suite)
+    night(site, "--pario-save")
+    saved = json.loads(next((site / "baselines/box").glob("*.json")).read_text())
+    shutil.rmtree(site / "baselines")
+    store, rng = Store(site / "baselines", "box"), np.random.default_rng(1)
+    for number in range(20):
+        factors = [np.exp(rng.normal(0, 0.2)) * (10 if test == 0 and number < 16 else 1) for test in range(3)]
+        entries = [scale_entry(one, f) for one, f in zip(saved["benchmarks"], factors, strict=True)]
+        store.save_night(content(entries), FIRST + datetime.timedelta(days=number))
+    report = ["--junitxml=j.xml", "--junit-prefix=nightly", "--pario-remeasure=0"]
+    for name in (suite, SUITE):  # asserted by the test, or failed at the end
+        (site / "test_w.py").write_text(name)
+        job = run_pytest(2, "--pario-dir=scratch", "--benchmark-quiet", *report, directory=site)
+        assert job.status == 3, job.output
+        assert job.counts() == {"failed": 1, "passed": 2}, job.output
+        assert len(ET.parse(site / "j.xml").findall(".//testcase")) == 3
+        assert len(ET.parse(site / "j.xml").findall(".//failure")) == 1
+
+
+def test_a_store_that_cannot_be_written_is_told_before_anything_is_measured(site: Path) -> None:
+    (site / "full").write_text("")
+    job = night(site, "--pario-save", "--pario-store=full")
+    assert job.status != 0
+    assert "cannot save nights in full/box: Not a directory" in job.output
+    assert "INTERNALERROR" not in job.output
+    assert "passed" not in job.output
+
+
 def test_wrong_names_and_damaged_nights_are_told(site: Path) -> None:
     job = night(site, "--pario-machine=a/b")
     assert job.status != 0

@@ -206,6 +206,28 @@ def test_passes_of_a_test_have_one_name(name: str, stripped: str) -> None:
     assert strip_pass(name) == stripped
 
 
+def test_runs_made_in_another_manner_are_another_series() -> None:
+    rows = [entry("p", [100.0]) for _ in range(5)]
+    facts = ({}, {"strategy": "row"}, {"strategy": "two_phase"}, {"direct": True}, {"intra_barriers": True})
+    for row, more in zip(rows, facts, strict=True):
+        row["extra_info"]["record"]["facts"] |= more
+    series = [sample.series for row in rows if (sample := read_entry(row)) is not None]
+    assert series[0] == series[1]
+    assert len(set(series)) == 4
+    assert series[2].kind == "uncached, two_phase"
+
+
+def test_warm_ups_of_every_pass_are_kept() -> None:
+    both = [entry("p", [100.0]) for _ in range(2)]
+    for number, one in enumerate(both, 1):
+        one["fullname"] = f"t::a[pario_pass{number}]"
+        one["extra_info"]["record"]["facts"]["warmup_s"] = [float(number)]
+        one["extra_info"]["warmup_seconds"] = [10.0 * number]
+    (merged,) = merge_entries(both)
+    assert merged["extra_info"]["record"]["facts"]["warmup_s"] == [1.0, 2.0]
+    assert merged["extra_info"]["warmup_seconds"] == [10.0, 20.0]
+
+
 def test_passes_are_merged_and_repeated_measurements_stand_beside() -> None:
     first, second, again = (entry("p", [100.0 * k, 100.0 * k]) for k in (1, 2, 3))
     first["fullname"], second["fullname"], again["fullname"] = (f"t::a[pario_pass{k}]" for k in (1, 2, 2))
