@@ -208,7 +208,13 @@ def test_passes_of_a_test_have_one_name(name: str, stripped: str) -> None:
 
 def test_runs_made_in_another_manner_are_another_series() -> None:
     rows = [entry("p", [100.0]) for _ in range(5)]
-    facts = ({}, {"strategy": "row"}, {"strategy": "two_phase"}, {"direct": True}, {"intra_barriers": True})
+    facts: tuple[dict[str, Any], ...] = (
+        {},
+        {"strategy": "row"},
+        {"strategy": "two_phase"},
+        {"direct": True},
+        {"intra_barriers": True},
+    )
     for row, more in zip(rows, facts, strict=True):
         row["extra_info"]["record"]["facts"] |= more
     series = [sample.series for row in rows if (sample := read_entry(row)) is not None]
