@@ -9,7 +9,7 @@ from html import escape
 from pytest_pario.baseline.judge import SEVERITY, Finding, Judgement
 from pytest_pario.baseline.series import Series
 from pytest_pario.report.fingerprint import describe_differences
-from pytest_pario.report.verdicts import effect_of, event_line, sentence_of, summary_line
+from pytest_pario.report.verdicts import MOST_FACTS, effect_of, event_line, sentence_of, summary_line
 
 Nights = Sequence[tuple[str, float]]
 """Date and MiB/s of each night, oldest first; NaN where nothing is known."""
@@ -74,8 +74,8 @@ def _problems(judgement: Judgement) -> str:
 
 
 def _facts(finding: Finding) -> str:
-    """All facts that changed there; the sentence names the first few."""
-    told = describe_differences(finding.changed)
+    """The facts that changed there beyond those that the sentence names."""
+    told = describe_differences(finding.changed)[MOST_FACTS:]
     return "".join(f"<br><span class='soft'>{escape(one)}</span>" for one in told)
 
 
