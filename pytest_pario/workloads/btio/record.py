@@ -29,7 +29,7 @@ def pattern_of(run: Run) -> Pattern:
         access=("write", "read"),
         sync="end" if run.mode == "replay" else "none",
         repeat=Fixed(run.problem.fields),
-        hints=Hints(dict(run.hints)),
+        hints=Hints(dict(run.hints) if api == "mpiio" else {}),
         api=api,
         etype=ETYPES.get(run.subtype, 1),
     )
