@@ -60,5 +60,5 @@ def test_gpfs(row: Row, phase: Access, pario: Pario) -> None:
     figure = sum_up(rates, row.summary, drop)
     told = {"name": f"{row.pattern.name}-{phase}", "like": row.like, "phase": phase, "way": row.way}
     flags = ["single_replication"] if row.single else []
-    pario.note(gpfs={**figure.plain(), **told_of(row, given.hints), **told, "flags": flags})
+    pario.note(gpfs={**figure.plain(), **told_of(row, pario.parameters.hints), **told, "flags": flags})
     assert figure.figure > 0
