@@ -23,8 +23,8 @@ from typing import Any, NoReturn
 
 from pytest_pario.session.journal import append_line, supervisor_of
 from pytest_pario.session.processes import parent_of, remove
-from pytest_pario.session.ranks import name_ranks
-from pytest_pario.session.watch import Peer, Watch
+from pytest_pario.session.ranks import Peer, name_ranks
+from pytest_pario.session.watch import Watch
 from pytest_pario.session.wire import (
     ALARM,
     CALL,

@@ -1,8 +1,12 @@
-"""Ranks in words."""
+"""Ranks as the hub knows them, and in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+TOLD_DEAD = 7
+"""Ranks that are named beside the first one that is gone."""
 
 
 def name_ranks(ranks: Iterable[int]) -> str:
@@ -17,3 +21,38 @@ def name_ranks(ranks: Iterable[int]) -> str:
         else:
             runs.append([rank])
     return "ranks " + ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A rank as it introduced itself."""
+
+    rank: int
+    host: str
+    pid: int
+    local: bool
+    """Runs on the hub's host, so that it can be killed by pid."""
+
+    def __str__(self) -> str:
+        """How the operator finds it."""
+        return f"rank {self.rank} (pid {self.pid} on {self.host})"
+
+
+@dataclass
+class Running:
+    """The test that runs now, as root announced it."""
+
+    nodeid: str
+    phase: str
+    timeout_s: float
+    since: float
+
+
+def tell_deaths(introduced: list[str], where: str) -> str:
+    """Who died where; `introduced` in the order in which connections closed, which is not proof of who was first."""
+    first, *others = introduced
+    if not others:
+        return f"{first} died in {where}"
+    more = f" and {len(others) - TOLD_DEAD} more" if len(others) > TOLD_DEAD else ""
+    told = ", ".join(others[:TOLD_DEAD]) + more
+    return f"{first} died in {where}; gone in the same moment, as when a launcher ends the others: {told}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_pario.session.outcome import Merged, RankOutcome, merge
-from pytest_pario.session.ranks import name_ranks
+from pytest_pario.session.ranks import Peer, Running, name_ranks, tell_deaths
 from pytest_pario.session.stacks import Place, describe, format_stacks, locate
 from pytest_pario.session.wire import ALARM, CALL, Message
 
@@ -19,6 +19,9 @@ ASK_S = 2.0
 """How long ranks may take to send their stacks."""
 INTERRUPT_S = 1.5
 """How long interrupted ranks may take to come out of Python code."""
+SETTLE_S = 0.05
+"""How long further ranks are waited for once one is gone: a launcher ends the others at once, and the first connection
+that closes need not be that of the first rank that died."""
 STOP_S = 10.0
 """How long ranks may take to stop after a signal, at most; less with a short grace."""
 FINISH_S = 20.0
@@ -27,27 +30,6 @@ DIE_S = 2.0
 """How long ranks may take to exit when told to; then they are killed."""
 ABORT_S = 10.0
 """The same where root is to abort the job, for which the others wait."""
-
-
-@dataclass(frozen=True)
-class Peer:
-    """A rank as it introduced itself."""
-
-    rank: int
-    host: str
-    pid: int
-    local: bool
-    """Runs on the hub's host, so that it can be killed by pid."""
-
-
-@dataclass
-class Running:
-    """The test that runs now, as root announced it."""
-
-    nodeid: str
-    phase: str
-    timeout_s: float
-    since: float
 
 
 @dataclass
@@ -72,6 +54,8 @@ class Watch:
     mode: str = "running"
     arrived: dict[int, Message] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
+    fallen: list[int] = field(default_factory=list)
+    """Ranks that died, in the order in which their connections closed."""
     left: bool = False
     """All ranks took leave; closed connections are no accident any more."""
     stopping: str | None = None
@@ -116,12 +100,12 @@ class Watch:
         if rank in self.gone:
             return
         self.gone.add(rank)
+        if not self.left and self.mode not in ("ending", "dying"):
+            self._on_death(rank)
         if len(self.gone) == self.size:
             self.over = True
         elif rank == 0 and self.mode == "ending" and not self.left:
             self._tell_to_die()
-        if not self.left and self.mode not in ("ending", "dying"):
-            self.end(f"{self._introduce(rank)} died in {self._where()}", dead=rank)
 
     def on_tick(self, now: float) -> None:
         """Time has passed."""
@@ -134,6 +118,8 @@ class Watch:
             self._interrupt()
         elif self.mode == "interrupting":
             self.end(self.diagnosis, status=(self.exit_status or 2) if self.stopping else 1)
+        elif self.mode == "settling":
+            self._end_for_the_dead()
         elif self.mode == "ending":
             self._tell_to_die()
         else:
@@ -295,7 +281,7 @@ class Watch:
         return f"no end of {self._where()} within {limit:g} s: {told}"
 
     def _on_signal(self, rank: int, message: Message) -> None:
-        if self.mode in ("ending", "dying"):  # the launcher signals the survivors of a rank that died
+        if self.mode in ("settling", "ending", "dying"):  # the launcher signals the survivors of a rank that died
             return
         name = signal.Signals(int(message["signum"])).name
         again = self.signalled is not None and self.now - self.signalled > 1.0
@@ -320,6 +306,16 @@ class Watch:
         self.arrived = leaving
 
     # --- the end ------------------------------------------------------------------------------------------------
+
+    def _on_death(self, rank: int) -> None:
+        self.fallen.append(rank)
+        if self.mode == "running" and len(self.gone) < self.size:
+            self.mode, self.step_until = "settling", self.now + SETTLE_S
+        elif self.mode != "settling" or len(self.gone) == self.size:
+            self._end_for_the_dead()
+
+    def _end_for_the_dead(self) -> None:
+        self.end(tell_deaths([self._introduce(rank) for rank in self.fallen], self._where()), dead=self.fallen[0])
 
     def end(self, diagnosis: str, status: int = 1, dead: int | None = None) -> None:
         """The job cannot go on: say so at once, write it down, let root finish its reports, then end all ranks."""
@@ -389,5 +385,4 @@ class Watch:
         return f"the session ({', '.join(labels) or 'between tests'})"
 
     def _introduce(self, rank: int) -> str:
-        peer = self.peers.get(rank)
-        return f"rank {rank} (pid {peer.pid} on {peer.host})" if peer else f"rank {rank}"
+        return str(self.peers.get(rank, f"rank {rank}"))
