@@ -45,6 +45,11 @@ class PatternPass:
     last_decision_s: float = 0.0
     errors: list[Exception] = field(default_factory=list)
 
+    @property
+    def lost_s(self) -> float:
+        """Time in barriers and broadcasts."""
+        return self.barrier_s + self.broadcast_s
+
 
 class ChainedFile:
     """The open file of a chain of patterns on one communicator."""

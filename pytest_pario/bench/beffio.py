@@ -67,7 +67,7 @@ def table(found: Mapping[str, Sequence[Mapping[str, Any]]], ranks: int, seconds:
 
 
 def _cell(one: PatternResult) -> str:
-    return f"{one.repetitions:>9}{one.decisions:>11}{(one.barrier_s + one.broadcast_s) / one.elapsed_s:>8.1%}"
+    return f"{one.repetitions:>9}{one.decisions:>11}{(one.lost_s or 0.0) / one.elapsed_s:>8.1%}"
 
 
 def _times(rule: str, results: Any) -> str:

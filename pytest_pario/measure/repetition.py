@@ -37,18 +37,38 @@ class Repeated:
         return self.barrier_s + self.broadcast_s
 
 
-def next_batch(rule: Termination, elapsed_s: float, done: int, batch: int, limit_s: float) -> int:
+CLOSING = 1 / 16
+"""Part of the limit that is given to one last batch; more room than that is halved, so that calls that become dearer (a
+page cache fills, a disk falls behind) are noticed before the limit has passed."""
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """What root knows of a loop when it decides; at least one repetition has been made."""
+
+    done: int
+    elapsed_s: float
+    batch: int
+    """Repetitions of the latest batch."""
+    latest_s: float
+    """Time of the latest batch."""
+
+
+def next_batch(rule: Termination, so_far: SoFar, limit_s: float) -> int:
     """How many repetitions to make before the next decision; 0 ends the loop.
 
-    At least one repetition has been made. The next end is predicted from the mean so far, so that the limit is not
-    overshot while the cost of a call stays the same.
+    The next end is predicted from the mean, or from the latest batch where that was dearer: the limit is not overshot
+    while the cost of a call stays the same, and by little while it grows.
     """
-    per = elapsed_s / done
+    done, elapsed_s, batch = so_far.done, so_far.elapsed_s, so_far.batch
     if rule == "per_call":
         # continue iff elapsed * (r + 1) / r <= T_p (BEFF-24)
         return 1 if elapsed_s * (done + 1) / done <= limit_s else 0
     # room = floor((T_p - t) / per); batch = min(2 * batch, room) (BEFF-26)
+    per = max(elapsed_s / done, so_far.latest_s / batch)
     room = math.floor((limit_s - elapsed_s) / per) if per > 0 else 2 * batch
+    if room > 1 and room * per > CLOSING * limit_s:
+        room = math.ceil(room / 2)
     return min(2 * batch, room) if room >= 1 else 0
 
 
@@ -57,7 +77,7 @@ def repeat_timed(
 ) -> Repeated:
     """Run repetitions first..last-1 by `run(first, last)` until root says stop; all ranks stop after the same one."""
     batch, done, decisions, barrier_ns, broadcast_ns = 1, 0, 0, 0, 0
-    begun = time.perf_counter_ns()
+    begun = decided_ns = time.perf_counter_ns()
     while batch:
         before_ns = time.perf_counter_ns()
         run(done, done + batch)
@@ -66,7 +86,8 @@ def repeat_timed(
         comm.Barrier()
         met_ns = time.perf_counter_ns()
         elapsed_s = (met_ns - begun) / 1e9
-        chosen = next_batch(rule, elapsed_s, done, batch, limit_s) if comm.rank == 0 else 0
+        latest_s, decided_ns = (met_ns - decided_ns) / 1e9, met_ns
+        chosen = next_batch(rule, SoFar(done, elapsed_s, batch, latest_s), limit_s) if comm.rank == 0 else 0
         batch, elapsed_s = comm.bcast((min(chosen, most - done), elapsed_s), root=0)
         told_ns = time.perf_counter_ns()
         barrier_ns += met_ns - ready_ns

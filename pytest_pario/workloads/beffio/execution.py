@@ -279,7 +279,7 @@ class PartitionRun:
         self, step: Step, made: PatternPass, open_s: float | None, close_s: float | None, hints: dict[str, Any]
     ) -> PatternResult:
         """One result for all ranks: bytes of all, seconds of the slowest."""
-        names = ("elapsed_s", "io_s", "barrier_s", "broadcast_s", "sync_s", "last_call_s", "last_decision_s")
+        names = ("elapsed_s", "io_s", "barrier_s", "broadcast_s", "lost_s", "sync_s", "last_call_s", "last_decision_s")
         mine = [getattr(made, name) for name in names]
         told = self.comm.allgather((made.moved_bytes, open_s, close_s, *mine))
         most = {name: max(one[3 + place] for one in told) for place, name in enumerate(names)}

@@ -54,6 +54,8 @@ class PatternResult:
     """The job that measured it."""
     file_bytes: int = 0
     """Size of the file: of one process in type 2; after this pattern while types 0 to 2 are first written (BEFF-66)."""
+    lost_s: float | None = None
+    """Barriers and broadcasts of the process that spent most in them; None in results of older files."""
 
     @property
     def row(self) -> Row:
