@@ -160,8 +160,8 @@ TABLE = (
     OptionSpec("--pario-save", bool, False, "",
                "keep this run as a night of the machine", "store_true"),
     OptionSpec("--pario-check", bool, False, "",
-               "fail tests that regressed against the machine's nights (on by itself where there are nights of "
-               "--pario-machine)", "store_true"),
+               "fail tests that regressed against the machine's nights (on by itself where --pario-machine names a "
+               "machine, or where the store has nights of exactly one)", "store_true"),
     OptionSpec("--pario-remeasure", _seconds("--pario-remeasure"), 120.0, "SECONDS",
                "time at the end of the job for measuring yellow tests again (default 120; 0 is never)"),
     OptionSpec("--pario-passes", _count("--pario-passes"), 1, "N",

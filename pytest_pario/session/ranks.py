@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-TOLD_DEAD = 7
-"""Ranks that are named beside the first one that is gone."""
+TOLD_RANKS = 8
+"""Ranks that are named with host and pid, at most."""
 
 
 def name_ranks(ranks: Iterable[int]) -> str:
@@ -48,11 +48,7 @@ class Running:
     since: float
 
 
-def tell_deaths(introduced: list[str], where: str) -> str:
-    """Who died where; `introduced` in the order in which connections closed, which is not proof of who was first."""
-    first, *others = introduced
-    if not others:
-        return f"{first} died in {where}"
-    more = f" and {len(others) - TOLD_DEAD} more" if len(others) > TOLD_DEAD else ""
-    told = ", ".join(others[:TOLD_DEAD]) + more
-    return f"{first} died in {where}; gone in the same moment, as when a launcher ends the others: {told}"
+def tell_some(introduced: list[str]) -> str:
+    """The first few of many."""
+    more = f" and {len(introduced) - TOLD_RANKS} more" if len(introduced) > TOLD_RANKS else ""
+    return ", ".join(introduced[:TOLD_RANKS]) + more

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_pario.session.outcome import Merged, RankOutcome, merge
-from pytest_pario.session.ranks import Peer, Running, name_ranks, tell_deaths
+from pytest_pario.session.ranks import Peer, Running, name_ranks, tell_some
 from pytest_pario.session.stacks import Place, describe, format_stacks, locate
 from pytest_pario.session.wire import ALARM, CALL, Message
 
@@ -20,8 +20,8 @@ ASK_S = 2.0
 INTERRUPT_S = 1.5
 """How long interrupted ranks may take to come out of Python code."""
 SETTLE_S = 0.05
-"""How long further ranks are waited for once one is gone: a launcher ends the others at once, and the first connection
-that closes need not be that of the first rank that died."""
+"""Ranks that go within this time of a death are named, too: a launcher ends the others at once, and the first
+connection that closes need not be that of the first rank that died."""
 STOP_S = 10.0
 """How long ranks may take to stop after a signal, at most; less with a short grace."""
 FINISH_S = 20.0
@@ -54,8 +54,9 @@ class Watch:
     mode: str = "running"
     arrived: dict[int, Message] = field(default_factory=dict)
     gone: set[int] = field(default_factory=set)
-    fallen: list[int] = field(default_factory=list)
-    """Ranks that died, in the order in which their connections closed."""
+    followers: list[int] = field(default_factory=list)
+    """Ranks whose connections closed soon after those of the first that died."""
+    settle_until: float | None = None
     left: bool = False
     """All ranks took leave; closed connections are no accident any more."""
     stopping: str | None = None
@@ -101,8 +102,12 @@ class Watch:
             return
         self.gone.add(rank)
         if not self.left and self.mode not in ("ending", "dying"):
-            self._on_death(rank)
+            self.settle_until = now + SETTLE_S
+            self.end(f"{self._introduce(rank)} died in {self._where()}", dead=rank)
+        elif self.settle_until is not None:
+            self.followers.append(rank)
         if len(self.gone) == self.size:
+            self._tell_followers()
             self.over = True
         elif rank == 0 and self.mode == "ending" and not self.left:
             self._tell_to_die()
@@ -110,7 +115,9 @@ class Watch:
     def on_tick(self, now: float) -> None:
         """Time has passed."""
         self.now = now
-        if self.over or now < (self.deadline() or now + 1):
+        if self.settle_until is not None and now >= self.settle_until:
+            self._tell_followers()
+        if self.over or now < (self._step_due() or now + 1):
             return
         if self.mode == "running":
             self._ask()
@@ -118,8 +125,6 @@ class Watch:
             self._interrupt()
         elif self.mode == "interrupting":
             self.end(self.diagnosis, status=(self.exit_status or 2) if self.stopping else 1)
-        elif self.mode == "settling":
-            self._end_for_the_dead()
         elif self.mode == "ending":
             self._tell_to_die()
         else:
@@ -128,6 +133,9 @@ class Watch:
 
     def deadline(self) -> float | None:
         """When `on_tick` has to be called next; None while nothing is due."""
+        return min((due for due in (self._step_due(), self.settle_until) if due is not None), default=None)
+
+    def _step_due(self) -> float | None:
         if self.mode != "running":
             return self.step_until
         if self.stopping is not None:
@@ -281,7 +289,7 @@ class Watch:
         return f"no end of {self._where()} within {limit:g} s: {told}"
 
     def _on_signal(self, rank: int, message: Message) -> None:
-        if self.mode in ("settling", "ending", "dying"):  # the launcher signals the survivors of a rank that died
+        if self.mode in ("ending", "dying"):  # the launcher signals the survivors of a rank that died
             return
         name = signal.Signals(int(message["signum"])).name
         again = self.signalled is not None and self.now - self.signalled > 1.0
@@ -307,15 +315,12 @@ class Watch:
 
     # --- the end ------------------------------------------------------------------------------------------------
 
-    def _on_death(self, rank: int) -> None:
-        self.fallen.append(rank)
-        if self.mode == "running" and len(self.gone) < self.size:
-            self.mode, self.step_until = "settling", self.now + SETTLE_S
-        elif self.mode != "settling" or len(self.gone) == self.size:
-            self._end_for_the_dead()
-
-    def _end_for_the_dead(self) -> None:
-        self.end(tell_deaths([self._introduce(rank) for rank in self.fallen], self._where()), dead=self.fallen[0])
+    def _tell_followers(self) -> None:
+        """A line of its own: that about the first one could not wait, for the launcher may end the terminal, too."""
+        if self.followers:
+            told = tell_some([self._introduce(rank) for rank in self.followers])
+            self.words.append(f"pario: gone in the same moment, and any of them may have been the first: {told}")
+        self.followers, self.settle_until = [], None
 
     def end(self, diagnosis: str, status: int = 1, dead: int | None = None) -> None:
         """The job cannot go on: say so at once, write it down, let root finish its reports, then end all ranks."""

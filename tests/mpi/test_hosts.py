@@ -95,4 +95,4 @@ def test_a_rank_that_dies_on_the_other_host_is_named(hosts: list[str], tmp_path:
     )
     job = run_on(hosts, tmp_path)
     assert job.status != 0
-    assert f"on {hosts[1]}) died in test_h.py::test_dies [call]" in job.output
+    assert f"on {hosts[1]}) died in test_h.py::test_dies [call]" in job.output, job.output

@@ -1,6 +1,6 @@
-"""Random requests of all kinds under every strategy against an image made from the extent tables; no runner around."""
+"""Random requests of all kinds under every strategy, against an image made from the extent tables and against what
+the library's own collective call leaves; no runner around."""
 
-import itertools
 import json
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from mpi4py import MPI
 
 from pytest_pario.errors import ParioError
-from pytest_pario.patterns import Block3D, RandomSizes, Same, Scattered, Segmented, SparseStrided, Strided, Tiles
+from pytest_pario.patterns import Block3D, Cells, RandomSizes, Same, Scattered, Segmented, SparseStrided, Strided, Tiles
 from pytest_pario.schemes.ranges import call_of
 from pytest_pario.schemes.settings import parse_strategy
 from pytest_pario.strategies.catalogue import make_strategy
@@ -36,6 +36,7 @@ def layouts():
     yield RandomSizes(0, pick(2, 5000), 4, 2, seed=pick(1, 99), start=13, pad=7)
     yield SparseStrided(1200, 1200 * n + pick(0, 24000), 2)
     yield Same(5000, 1)
+    yield Cells((4, 2 * n, 3), tuple((((0, 2 * r, 0), (4, 2, 3)),) for r in range(n)), 5)
 
 
 def strategies():
@@ -62,12 +63,40 @@ def movement(table, call, data, gap, writes):
     return Movement(part.offsets, places, part.lengths, memory, writes)
 
 
+def write_natively(table, call, data):
+    """The library's own collective call through a view of this rank's extents."""
+    part = call_of(table, call)
+    order = np.argsort(part.offsets, kind="stable")
+    offsets, lengths = part.offsets[order], part.lengths[order]
+    view = MPI.BYTE.Create_hindexed([int(one) for one in lengths], [int(one) for one in offsets]).Commit()
+    handle.Set_view(0, MPI.BYTE, view)
+    pieces = [data[offset : offset + length] for offset, length in zip(offsets, lengths)]
+    handle.Write_all(np.concatenate([np.empty(0, dtype=np.uint8), *pieces]))
+    handle.Set_view(0, MPI.BYTE, MPI.BYTE)
+    view.Free()
+
+
+def start_anew(end):
+    handle.Set_size(0)
+    if me == 0:
+        handle.Write_at(0, np.full(end, 0xEE, dtype=np.uint8))
+    comm.Barrier()
+
+
+def look():
+    comm.Barrier()
+    return np.fromfile(path, dtype=np.uint8) if me == 0 else np.empty(0, dtype=np.uint8)
+
+
 path = directory / "data"
 handle = MPI.File.Open(comm, str(path), MPI.MODE_CREATE | MPI.MODE_RDWR)
 bad, ran = [], 0
-# ten layouts and ten strategies: after ten turns every layout was met by every strategy
+natively = 0
+# turn by turn every layout meets the next strategy: after as many turns as there are strategies it has met them all
 for number in range(turns):
-    for layout, text in zip(layouts(), itertools.cycle(list(strategies())[number % 10 :] + list(strategies())[: number % 10])):
+    for place, layout in enumerate(layouts()):
+        known = list(strategies())
+        text = known[(number + place) % len(known)]
         tables = [layout.at(n).calls(rank, n) for rank in range(n)]
         end, gap = max(table.end for table in tables), pick(0, 2) * 3
         wanted = dice.integers(1, 255, end, dtype=np.uint8)
@@ -75,17 +104,19 @@ for number in range(turns):
         for table in tables:
             for offset, length in zip(table.offsets, table.lengths):
                 touched[offset : offset + length] = True
-        handle.Set_size(0)
-        if me == 0:
-            handle.Write_at(0, np.full(end, 0xEE, dtype=np.uint8))
-        comm.Barrier()
+        start_anew(end)
+        for call in range(tables[me].call_count):
+            write_natively(tables[me], call, wanted)
+        native = look()
+        natively += 1
+        start_anew(end)
         site = Site(comm, MpiFile(handle))
         strategy = make_strategy(parse_strategy(text))
         for call in range(tables[me].call_count):
             strategy.carry_out(site, movement(tables[me], call, wanted, gap, True))
-        comm.Barrier()
-        image = np.fromfile(path, dtype=np.uint8) if me == 0 else None
+        image = look()
         fine = me != 0 or (image.size == end and bool((image == np.where(touched, wanted, 0xEE)).all()))
+        fine = fine and bool(np.array_equal(image, native))
         for call in range(tables[me].call_count):
             expected, got = movement(tables[me], call, wanted, gap, True), movement(tables[me], call, wanted, gap, False)
             strategy.carry_out(site, got)
@@ -96,4 +127,4 @@ for number in range(turns):
 handle.Close()
 if me == 0:
     path.unlink()
-    print(json.dumps({"rank": 0, "ran": ran, "bad": bad[:10]}))
+    print(json.dumps({"rank": 0, "ran": ran, "natively": natively, "strategies": len(list(strategies())), "layouts": len(list(layouts())), "bad": bad[:10]}))
