@@ -110,7 +110,7 @@ class HubClient:
 
     def watch(self) -> None:
         """Start the alarm thread and take over the signals that stop a job; call it in the main thread."""
-        forbid_silent_exit()
+        forbid_silent_exit(lambda status: self._alert({"op": "quit", "status": status}))
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         for signum in STOP_SIGNALS:
             signal.signal(signum, _leave_to_alarm_thread)
@@ -189,13 +189,19 @@ def _leave_to_alarm_thread(_signum: int, _frame: object) -> None:
 _exit_now = os._exit
 
 
-def forbid_silent_exit() -> None:
-    """Make `os._exit(0)` of a rank in mid-session a failure: MPICH's mpiexec would call the whole job a success."""
+def forbid_silent_exit(announce: Callable[[int], None]) -> None:
+    """Announce `os._exit` of a rank in mid-session, and make that with 0 a failure.
+
+    MPICH's mpiexec would call the whole job a success, or end the other ranks before this one is seen to be gone.
+    """
     rank_pid = os.getpid()
 
     def exit_loudly(status: int) -> NoReturn:
         # children that the rank forked may leave as they like
-        _exit_now(status if status or os.getpid() != rank_pid else LEFT_EARLY)
+        if os.getpid() != rank_pid:
+            _exit_now(status)
+        announce(status)
+        _exit_now(status or LEFT_EARLY)
 
     os._exit = exit_loudly
 

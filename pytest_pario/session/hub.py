@@ -93,11 +93,15 @@ class Hub:
     def run(self) -> None:
         """Serve until all ranks are gone or the job was ended."""
         while not self.watch.over:
+            closed = []
             for key, _ in self.selector.select(self._sleep_s()):
                 if key.fileobj is self.listener:
                     self._accept()
-                else:
-                    self._read(key.data)
+                elif not self._read(key.data):
+                    closed.append(key.data)
+            # last words first: a rank that announced its end explains why connections of others close
+            for connection in closed:
+                self._drop(connection)
             self._tick()
             self._deliver()
         self._clean_up()
@@ -134,7 +138,8 @@ class Hub:
         self.strangers[connection] = None
         self.selector.register(sock, selectors.EVENT_READ, connection)
 
-    def _read(self, connection: Connection) -> None:
+    def _read(self, connection: Connection) -> bool:
+        """Take what has come; whether the connection stays."""
         try:
             chunk = connection.sock.recv(1 << 18)
             messages = connection.assembler.feed(chunk)
@@ -143,16 +148,14 @@ class Hub:
         for message in messages:
             if connection.rank is None:
                 if not self._admits(connection, message):
-                    chunk = b""
-                    break
+                    return False
             elif message.get("op") == "scratch":
                 self._note_scratch(message)
             elif message.get("op") == "journal":
                 self.settings["journal"] = message["path"]
             else:
                 self.watch.on_message(connection.rank, message, time.monotonic())
-        if not chunk:
-            self._drop(connection)
+        return bool(chunk)
 
     def _admits(self, connection: Connection, hello: Message) -> bool:
         """Whether this is a rank of this job; whatever a stranger says costs no more than its own connection."""

@@ -88,6 +88,7 @@ class Watch:
             "test": self._on_test,
             "stack": self._on_stack,
             "signal": self._on_signal,
+            "quit": self._on_quit,
             "finished": self._on_finished,
         }.get(str(message.get("op")))
         if handler is None:
@@ -312,6 +313,11 @@ class Watch:
                 self.outbox.append((rank, ALARM, {"op": "interrupt", "why": reason, "stop": reason}))
         self._begin_round()
         self.arrived = leaving
+
+    def _on_quit(self, rank: int, message: Message) -> None:
+        """A rank's last word before `os._exit`; without it the launcher may close others' connections first."""
+        if not self.left:
+            self.end(f"{self._introduce(rank)} died in {self._where()}: os._exit({message['status']})", dead=rank)
 
     # --- the end ------------------------------------------------------------------------------------------------
 

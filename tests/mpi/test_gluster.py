@@ -12,7 +12,7 @@ from pytest_pario.session.journal import read_entries
 from tests.beds.gluster import Bed, gluster, missing_reason
 from tests.beds.nodes import run_on_nodes
 
-pytestmark = [pytest.mark.rootonly, pytest.mark.slow, pytest.mark.on_disk]
+pytestmark = [pytest.mark.xdist_group("beds"), pytest.mark.rootonly, pytest.mark.slow, pytest.mark.on_disk]
 
 NODES = ("node1", "node2")
 

@@ -14,6 +14,8 @@ import pytest
 from pytest_pario.session.launcher import version_of
 from tests.mpi.jobs import Job, launcher, run_command
 
+pytestmark = pytest.mark.xdist_group("beds")
+
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 
 # stands where Hydra expects ssh: run the command in the namespace that is named like the host

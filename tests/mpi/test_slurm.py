@@ -16,7 +16,7 @@ from tests.beds.slurm import Cluster, missing_reason, slurm
 from tests.mpi.jobs import Job, run_command
 from tests.mpi.launching import is_openmpi
 
-pytestmark = [pytest.mark.rootonly, pytest.mark.slow, pytest.mark.on_disk]
+pytestmark = [pytest.mark.xdist_group("beds"), pytest.mark.rootonly, pytest.mark.slow, pytest.mark.on_disk]
 
 SUITE = """
 import socket

@@ -277,3 +277,21 @@ def test_leaving_together_is_no_accident() -> None:
     made.on_eof(1, 1.1)
     assert made.over
     assert made.words == []
+
+
+def test_who_announces_its_end_is_the_culprit_whosever_connection_closes_first() -> None:
+    made = in_call()
+    made.on_message(2, {"op": "quit", "status": 0}, 2.0)
+    for rank in (0, 2, 1):
+        made.on_eof(rank, 2.1)
+    assert made.words == ["pario: rank 2 (pid 102 on host) died in t.py::t [call]: os._exit(0)"]
+    assert [line["dead"] for line in made.journal_lines] == [2]
+    assert made.over
+
+
+def test_an_end_after_the_leave_is_no_accident() -> None:
+    made = watch(size=2)
+    for rank in range(2):
+        made.on_message(rank, {"op": "gather", "kind": "leave", "label": "end"}, 1.0)
+    made.on_message(1, {"op": "quit", "status": 0}, 1.1)
+    assert made.words == []
