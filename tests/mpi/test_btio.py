@@ -52,23 +52,23 @@ def digest() -> str:
 
 # fmt: off
 RANKS = [
-    #             ranks  other classes
-    pytest.param(1,     "WA"),
-    pytest.param(4,     "WA", marks=pytest.mark.slow),
-    pytest.param(9,     "W"),
-    pytest.param(16,    "W",  marks=pytest.mark.slow),
+    #            ranks  others: class and subtype
+    pytest.param(1,     ("W-full", "A-full")),
+    pytest.param(4,     ("W-none", "A-none"), marks=pytest.mark.slow),
+    pytest.param(9,     ("W-full",)),
+    pytest.param(16,    ("W-none",),          marks=pytest.mark.slow),
 ]
 # fmt: on
 
 
 @pytest.mark.parametrize(("n", "others"), RANKS)
-def test_published_norms_on_any_number_of_ranks(n: int, others: str, digest: str, tmp_path: Path) -> None:
-    """Class S with every subtype; 16 ranks begin without machine code: one compiles, the others wait for it."""
+def test_published_norms_on_any_number_of_ranks(n: int, others: tuple[str, ...], digest: str, tmp_path: Path) -> None:
+    """Class S with every subtype, W and A with and without output; 16 ranks begin without machine code."""
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if n == 16 else {}
     records = run_case("all_subtypes", n, tmp_path, *others, **cold)
     for record in records:
         for name, norms in record["found"].items():
-            without_output = name in ("none", *others)
+            without_output = name.endswith("none")
             assert set(norms) - {"cache"} == {"residual", "error" if without_output else "delta"}
             assert all(value <= EPSILON for kind, value in norms.items() if kind != "cache"), (name, norms)
     # every number of ranks leaves the same bytes
@@ -82,8 +82,8 @@ def test_published_norms_on_any_number_of_ranks(n: int, others: str, digest: str
 @pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("PARIO_TEST_BTIO_B"), reason="class B takes a minute: set PARIO_TEST_BTIO_B=1")
 def test_published_norms_of_class_b(tmp_path: Path) -> None:
-    for record in run_case("all_subtypes", 4, tmp_path, "B"):
-        assert max(record["found"]["B"].values()) <= EPSILON, record
+    for record in run_case("all_subtypes", 4, tmp_path, "B-none"):
+        assert max(record["found"]["B-none"].values()) <= EPSILON, record
 
 
 def test_numpy_and_compiled_code_agree(tmp_path: Path) -> None:

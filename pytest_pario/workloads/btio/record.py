@@ -40,8 +40,10 @@ def record_of(run: Run, result: BtioResult, phase: Access, device_rate: float | 
     samples = result.write if phase == "write" else result.read
     if samples is None:
         raise ParameterError("phase", phase, "write: without output nothing is read back")
+    beside = result.beside[phase]
     facts: dict[str, Any] = {**result.facts, "btio": result.plain(), "hints_requested": dict(run.hints)}
-    flags = list(result.flags)
+    facts["aside_s"] = beside.aside_s
+    flags = [*result.flags, *(["paused"] if beside.paused else [])]
     if not result.conforming:
         flags.append("non-conforming")
     if phase == "read":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -41,6 +41,23 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What is known of output or read-back beside its samples."""
+
+    aside_s: float
+    """Longest time that a rank spent on what is not in the time: making, marking and voiding fields."""
+    paused: bool
+    """Whether that was so long that the storage may have worked on meanwhile (`PAUSED_SHARE`)."""
+    rate: float
+    """Bytes per second, summed over the ranks: each one's bytes by its own seconds, as NPB 3.4 has it (BT §7)."""
+
+
+def summed_rate(told: Iterable[tuple[int, float]]) -> float:
+    """Sum of bytes by seconds; a rank whose seconds are too few to be measured adds nothing."""
+    return sum(moved / seconds for moved, seconds in told if seconds > 0)
+
+
+@dataclass(frozen=True)
 class BtioResult:
     """Seconds, bytes and norms of a run."""
 
@@ -55,6 +72,8 @@ class BtioResult:
     """elapsed: the benchmark's own time, steps and output and close; io: output alone."""
     read: Samples | None
     """The read-back; None without output."""
+    beside: Mapping[str, Beside]
+    """Of the phases `write` and `read`; empty without output."""
     cpu_s: float
     """CPU seconds of all ranks in the timed part."""
     start_s: float
@@ -96,6 +115,23 @@ class BtioResult:
         work = self.problem.interior * self.problem.steps
         return self.cpu_s / work * 1e9 if self.mode == "solved" else None
 
+    @property
+    def npb(self) -> dict[str, float] | None:
+        """The lines of `BTIO -- statistics` of NPB 3.4, in MB of 10^6 bytes; None without output (BT §7)."""
+        if not self.beside:
+            return None
+        rates = [self.beside[phase].rate / 1e6 for phase in ("write", "read")]
+        total = self.problem.total_bytes / 1e6
+        io_s, verify_s = (total / rate if rate else 0.0 for rate in rates)
+        return {
+            "io_s": io_s,
+            "io_percent": 100 * io_s / self.total_s,
+            "verify_io_s": verify_s,
+            "written_mb": total,
+            "io_mb_s": rates[0],
+            "verify_io_mb_s": rates[1],
+        }
+
     def plain(self) -> dict[str, Any]:
         """What is kept beside the record."""
         return {
@@ -108,6 +144,7 @@ class BtioResult:
             "effective_bytes_per_s": self.bytes_per_s,
             "io_bytes_per_s": self.io_bytes_per_s,
             "io_s": self.io_s,
+            "npb": self.npb,
             "total_s": self.total_s,
             "cpu_s": self.cpu_s,
             "start_s": self.start_s,

@@ -30,8 +30,8 @@ from pytest_pario.units import GiB, format_bytes
 from pytest_pario.workloads.btio.classes import POINT_BYTES, ProblemClass
 from pytest_pario.workloads.btio.exact import Floats
 from pytest_pario.workloads.btio.marks import Mark, Marker, fill, find_damage, synthetic_field
-from pytest_pario.workloads.btio.outputs import NO_OUTPUT, Output, Site, find_subtype
-from pytest_pario.workloads.btio.result import BtioResult, Comparison, Mode
+from pytest_pario.workloads.btio.outputs import FRONT, NO_OUTPUT, Output, Site, find_subtype
+from pytest_pario.workloads.btio.result import Beside, BtioResult, Comparison, Mode, summed_rate
 from pytest_pario.workloads.btio.solver import Solver, norms
 from pytest_pario.workloads.hints import check_hints, classify_hints, group_hints
 
@@ -43,7 +43,7 @@ SPARE = 1.05
 SOLVED_DOUBLES = 60
 """Doubles per point that a solver takes, halos and rows between sweeps included; an upper bound for large cells."""
 PAUSED_SHARE = 0.1
-"""More time beside the output than this share of it is flagged in replay."""
+"""More time beside the read-back, or the output of replay, than this share of it is flagged."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +126,14 @@ class _Running:
         self.problem = run.problem
         begun = time.perf_counter()
         self.partition = Partition(run.problem.size, comm.size, comm.rank)
-        self.bytes = np.zeros(POINT_BYTES * self.partition.points, dtype=np.uint8)
+        self.room = np.zeros(FRONT + POINT_BYTES * self.partition.points, dtype=np.uint8)
+        self.bytes = self.room[FRONT:]
         self.values: Floats = self.bytes.view(np.float64)
         self.solver = Solver(run.problem, comm, run.engine) if run.mode == "solved" else None
         self.marker = Marker(run.problem, self.partition)
         self.written: list[Mark] = []
         self.facts: dict[str, Any] = {"mode": run.mode}
+        self.beside: dict[str, Beside] = {}
         kind = find_subtype(run.subtype)
         self.output = None if kind is None else self._prepare(kind)
         if self.solver is not None:
@@ -141,7 +143,7 @@ class _Running:
 
     def _prepare(self, kind: type[Output]) -> Output:
         """Remove an old file, open the new one, and see that it is new."""
-        site = Site(self.comm, self.problem, self.directory, self.bytes, self.run.hints, self.run.loop)
+        site = Site(self.comm, self.problem, self.directory, self.room, self.run.hints, self.run.loop)
         output = kind(site)
         output.remove()
         self._open(output, writes=True)
@@ -208,12 +210,21 @@ class _Running:
         sync_s = self._sync() if self.output is not None else 0.0
         if self.run.mode == "replay":
             elapsed += sync_s
-        self.paused_s, self.written_s = self.aside_s, elapsed
         moved = 0 if self.output is None else len(self.bytes) * self.problem.fields
         open_s = self.open_s if self.output is not None else 0.0
         self._leave("output")
         times = RankTimes(open_s, self.io_s + close_s, sync_s, close_s, elapsed, wtime, stopped, moved)
+        if self.output is not None:
+            # the storage works on while a solver computes, too: that is in the time
+            self._keep_beside("write", times, matters=self.run.mode == "replay")
         return agree_samples(self.comm, [times])
+
+    def _keep_beside(self, phase: str, times: RankTimes, *, matters: bool) -> None:
+        """What is known of a phase beside its samples; a disk drains, or reads ahead, while fields are marked."""
+        paused = mpi.agree(self.comm, self.aside_s > PAUSED_SHARE * times.elapsed_s)
+        told = self.comm.allgather((self.aside_s, times.moved_bytes, times.io_s))
+        rate = summed_rate((moved, seconds) for _, moved, seconds in told)
+        self.beside[phase] = Beside(max(aside for aside, *_ in told), matters and paused, rate)
 
     def _solve(self) -> None:
         assert self.solver is not None
@@ -297,6 +308,8 @@ class _Running:
         """Void the solution, empty the caches, read all fields back by the same calls, compare (BT §9.4)."""
         cache = flush_caches(self.comm, [output.path], self.run.fstype, self.run.flush)
         self._tell_cache(cache)
+        if self.solver is not None:
+            self.solver.void()
         output.moved_bytes = 0
         self._open(output, writes=False)
         found: list[Mark] = []
@@ -319,6 +332,7 @@ class _Running:
         moved = len(self.bytes) * self.problem.fields
         stopped = mpi.load().Wtime()
         times = RankTimes(self.open_s, self.io_s + close_s, 0.0, close_s, elapsed, wtime, stopped, moved)
+        self._keep_beside("read", times, matters=True)
         return agree_samples(self.comm, [times])
 
     def _void(self) -> None:
@@ -377,15 +391,12 @@ class _Running:
             "timed": "steps, output and close" if run.mode == "solved" else "output, close and sync",
             "synced": run.mode == "replay",
             "packing": "inside the time of output",
-            "aside_s": max(self.comm.allgather(self.paused_s)),
             "fields": self.problem.fields,
         }
         on_node = self.comm.Split_type(mpi.load().COMM_TYPE_SHARED)
         crowded = mpi.agree(self.comm, on_node.size > len(os.sched_getaffinity(0)))
         on_node.Free()
-        # what a disk drains while fields are made and marked is in no time of replay
-        paused = run.mode == "replay" and mpi.agree(self.comm, self.paused_s > PAUSED_SHARE * self.written_s)
-        flags = {"oversubscribed": crowded, "paused": paused, "numpy-engine": self._engine_name == "numpy"}  # GEN-19
+        flags = {"oversubscribed": crowded, "numpy-engine": self._engine_name == "numpy"}  # GEN-19
         return tuple(name for name, on in flags.items() if on)
 
     @property
@@ -405,6 +416,7 @@ class _Running:
             engine=self._engine_name,
             write=write,
             read=read,
+            beside=self.beside,
             cpu_s=sum(cpu),
             start_s=max(starts),
             memory_bytes=max(memory),

@@ -123,6 +123,11 @@ class Solver:
                 storage.u[m] = part[..., m]
             engine.invert_density()
 
+    def void(self) -> None:
+        """No number of the state is one: what is not taken back cannot be right (BT §9.4)."""
+        for storage in self.cells:
+            storage.u[...] = np.nan
+
     def _parts(self, flat: Floats) -> list[tuple[CellStorage, Floats]]:
         return list(zip(self.cells, cut(flat, self.partition), strict=True))
 

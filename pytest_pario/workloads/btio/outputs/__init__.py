@@ -6,10 +6,10 @@ from pytest_pario.errors import ParameterError
 from pytest_pario.workloads.btio.outputs.epio import Epio
 from pytest_pario.workloads.btio.outputs.fortran import Fortran
 from pytest_pario.workloads.btio.outputs.full import Full
-from pytest_pario.workloads.btio.outputs.protocol import Output, Site
+from pytest_pario.workloads.btio.outputs.protocol import FRONT, Output, Site
 from pytest_pario.workloads.btio.outputs.simple import Simple
 
-__all__ = ["NO_OUTPUT", "SUBTYPES", "Output", "Site", "find_subtype"]
+__all__ = ["FRONT", "NO_OUTPUT", "SUBTYPES", "Output", "Site", "find_subtype"]
 
 SUBTYPES: dict[str, type[Output]] = {kind.name: kind for kind in (Full, Simple, Fortran, Epio)}
 NO_OUTPUT = "none"

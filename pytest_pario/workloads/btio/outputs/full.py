@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 
 from pytest_pario import mpi
 from pytest_pario.access.datatypes import datatype, elementary
 from pytest_pario.access.guard import GuardedFile
+from pytest_pario.access.info import BUFFER
 from pytest_pario.access.transfer import RawCalls
 from pytest_pario.patterns.multipartition import Multipartition
+from pytest_pario.units import MiB
 from pytest_pario.workloads.btio.classes import POINT_BYTES
 from pytest_pario.workloads.btio.outputs.protocol import Output, Site
+
+DEFAULT_BUFFER = 16 * MiB
+"""ROMIO's collective buffer where nobody asks for one."""
 
 
 class Full(Output):
@@ -27,10 +33,10 @@ class Full(Output):
         self._calls: RawCalls | None = None
 
     def open(self, *, writes: bool) -> None:
-        """Open, set the view with the hints, check the calls of all fields."""
+        """Open, set the view with the hints as the reference does, check the calls of all fields."""
         codes, site = mpi.load(), self.site
         amode = codes.MODE_CREATE | codes.MODE_RDWR if writes else codes.MODE_RDONLY
-        self._file = GuardedFile.open(site.comm, self.path, amode)
+        self._file = GuardedFile.open(site.comm, self.path, amode, hints_at_open(site.hints))
         try:
             self._look(self._file, writes)
         except BaseException:
@@ -70,3 +76,9 @@ class Full(Output):
             self.note(error)
         self._file = self._calls = None
         self._types.close()
+
+
+def hints_at_open(hints: Mapping[str, str]) -> dict[str, str] | None:
+    """A collective buffer beyond the default one: on an open file it can only shrink."""
+    size = hints.get(BUFFER, "").strip()
+    return {BUFFER: size} if size.isdigit() and int(size) > DEFAULT_BUFFER else None

@@ -7,9 +7,8 @@ from abc import abstractmethod
 from typing import Any
 
 from pytest_pario import mpi
-from pytest_pario.access.loops import Loop, choose_loop
+from pytest_pario.access.loops import Loop, Series, choose_loop
 from pytest_pario.errors import FileAccessError, ShortTransferError
-from pytest_pario.model import Int64
 from pytest_pario.workloads.btio.outputs.protocol import Output, Site
 
 
@@ -19,22 +18,21 @@ class Looped(Output):
     def __init__(self, site: Site) -> None:
         """Lay out the rows of a field."""
         super().__init__(site)
-        self._rows = self._lay_out()
+        self._rows = site.rows
         self._writes = True
         self._target: Any = None
         self._loop: Loop | None = None
-
-    def _lay_out(self) -> tuple[Int64, Int64, Int64]:
-        return self.site.rows
+        self._asked = 0
 
     @abstractmethod
-    def _series(self, number: int) -> Any:
+    def _series(self, number: int) -> Series:
         """The calls of a field."""
 
     def prepare(self, number: int) -> None:
         """Lay out the calls of a field."""
         kind: Any = "mpi" if self.api == "mpiio" else "posix"
-        self._loop = Loop(self._series(number), self._member(kind))
+        series = self._series(number)
+        self._loop, self._asked = Loop(series, self._member(kind)), series.asked_bytes
 
     def _member(self, kind: Any) -> Any:
         if not hasattr(self, "_chosen"):
@@ -49,7 +47,7 @@ class Looped(Output):
     def settle(self) -> None:
         """Count bytes and look for errors."""
         assert self._loop is not None
-        moved, asked = int(self._loop.moved_bytes.sum()), len(self.site.buffer)
+        moved, asked = int(self._loop.moved_bytes.sum()), self._asked
         self.moved_bytes += moved
         operation = "write" if self._writes else "read"
         if self._loop.errors:

@@ -18,10 +18,14 @@ import numpy.typing as npt
 from pytest_pario import mpi
 from pytest_pario.model import Int64
 from pytest_pario.patterns.multipartition import Multipartition
+from pytest_pario.units import KiB
 from pytest_pario.workloads.btio.classes import POINT_BYTES, ProblemClass
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+FRONT = 68 * KiB
+"""Bytes before the buffer, where a subtype keeps what it still holds back of the field before."""
 
 
 @dataclass
@@ -31,10 +35,15 @@ class Site:
     comm: MPI.Intracomm
     problem: ProblemClass
     directory: Path
-    buffer: npt.NDArray[np.uint8]
-    """The rank's cells one after the other."""
+    room: npt.NDArray[np.uint8]
+    """`FRONT` bytes, and then the buffer."""
     hints: Mapping[str, str] = field(default_factory=dict)
     loop: str = "auto"
+
+    @property
+    def buffer(self) -> npt.NDArray[np.uint8]:
+        """The rank's cells one after the other."""
+        return self.room[FRONT:]
 
     @property
     def rows(self) -> tuple[Int64, Int64, Int64]:

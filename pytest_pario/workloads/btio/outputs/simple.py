@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pytest_pario import mpi
 from pytest_pario.access.calls import CALLS
 from pytest_pario.access.guard import GuardedFile
-from pytest_pario.access.loops import mpi_series
+from pytest_pario.access.loops import Series, mpi_series
 from pytest_pario.workloads.btio.outputs.looped import Looped
 
 DOUBLE_BYTES = 8
@@ -28,7 +26,7 @@ class Simple(Looped):
         self.hints_in_force = self._target.get_hints()
         self._writes = writes
 
-    def _series(self, number: int) -> Any:
+    def _series(self, number: int) -> Series:
         starts, offsets, lengths = self._rows
         call = CALLS["write_at" if self._writes else "read_at"]
         places = (offsets + number * self.site.problem.field_bytes) // DOUBLE_BYTES

@@ -13,9 +13,9 @@ COMM = mpi.load().COMM_WORLD
 DIRECTORY = Path(sys.argv[1])
 
 
-def run(problem, subtype, mode="solved", **more):
-    """One run whose files stay."""
-    return run_btio(COMM, Run(find_class(problem), subtype, mode, fstype="ext4", keep=True, **more), DIRECTORY)
+def run(problem, subtype, mode="solved", keep=True, **more):
+    """One run, whose files stay if nothing else is said."""
+    return run_btio(COMM, Run(find_class(problem), subtype, mode, fstype="ext4", keep=keep, **more), DIRECTORY)
 
 
 def tell(**facts):

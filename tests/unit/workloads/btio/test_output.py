@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,8 @@ from pytest_pario.workloads.btio.classes import COMPONENTS, find_class
 from pytest_pario.workloads.btio.marks import FieldDamage, Mark, Marker, fill, find_damage, synthetic_field
 from pytest_pario.workloads.btio.outputs import find_subtype
 from pytest_pario.workloads.btio.outputs.epio import record_parts
-from pytest_pario.workloads.btio.outputs.fortran import merge_rows
+from pytest_pario.workloads.btio.outputs.fortran import RECORD_BUFFER, Held, hold_back, merge_rows
+from pytest_pario.workloads.btio.outputs.full import hints_at_open
 from pytest_pario.workloads.btio.result import Comparison
 from pytest_pario.workloads.btio.run import Run
 
@@ -22,7 +25,7 @@ SMALL = find_class("S")
 
 
 @settings(deadline=None, max_examples=20)
-@given(st.integers(1, 3), st.integers(0, 8), st.sampled_from([40, 400, 65520]))
+@given(st.integers(1, 3), st.integers(0, 8), st.sampled_from([40, 400, 65560]))
 def test_joined_rows_are_the_same_bytes(edge: int, rank: int, most: int) -> None:
     table = Multipartition(12, 40).calls(rank % edge**2, edge**2)
     starts = np.cumsum(table.lengths) - table.lengths
@@ -35,12 +38,34 @@ def test_joined_rows_are_the_same_bytes(edge: int, rank: int, most: int) -> None
     assert np.array_equal(before, after)
 
 
-def test_as_many_calls_as_the_reference_makes() -> None:
-    # one rank: a field is one run of records; four: rows of 6 points, but nothing to join
-    for ranks, calls in ((1, 2), (4, 72)):
-        table = Multipartition(12, 40).calls(0, ranks)
-        starts = np.cumsum(table.lengths) - table.lengths
-        assert len(merge_rows(starts, table.offsets, table.lengths, 65520)[0]) == calls
+def fortran_writes(rank: int, ranks: int) -> list[tuple[int, int]]:
+    """(offset, size) of each write of a rank, in all fields of class S."""
+    table = Multipartition(12, 40).calls(rank, ranks)
+    starts, held, found = np.cumsum(table.lengths) - table.lengths, Held(), []
+    for number in range(SMALL.fields):
+        rows = (starts, table.offsets + number * SMALL.field_bytes, table.lengths)
+        (_, offsets, sizes), held = hold_back(rows, held, RECORD_BUFFER)
+        found += list(zip(offsets.tolist(), sizes.tolist(), strict=True))
+    return [*found, (held.offset, held.size)]
+
+
+def test_as_many_writes_as_the_reference_makes() -> None:
+    # BT §9.5: 12 of 65560 and 1 of 42720 bytes on one rank; 3410 of 240 and 23 of 480 on four
+    assert [size for _, size in fortran_writes(0, 1)] == [65560] * 12 + [42720]
+    four = [write for rank in range(4) for write in fortran_writes(rank, 4)]
+    assert Counter(size for _, size in four) == {240: 3410, 480: 23}
+    # together they are the file
+    ends = {offset: offset + size for offset, size in four}
+    at = 0
+    while at in ends:
+        at = ends[at]
+    assert at == sum(size for _, size in four) == SMALL.total_bytes
+
+
+def test_a_full_buffer_is_not_held_back() -> None:
+    rows = tuple(np.array(one) for one in ([0, 40], [0, 40], [40, 40]))
+    calls, held = hold_back(rows, Held(-40, 0, 0), 80)  # type: ignore[arg-type]
+    assert ([one.tolist() for one in calls], held) == ([[0], [0], [80]], Held())
 
 
 def test_records_longer_than_a_length_can_say_are_cut() -> None:
@@ -48,6 +73,13 @@ def test_records_longer_than_a_length_can_say_are_cut() -> None:
     # a negative length before: more follows; after: more came before
     assert record_parts(25, most=10) == [(-10, 10, 10), (-10, 10, -10), (5, 5, -5)]
     assert sum(length for _, length, _ in record_parts(3 << 30)) == 3 << 30
+
+
+def test_a_large_collective_buffer_is_asked_for_at_open() -> None:
+    # on an open file it can only shrink
+    assert hints_at_open({"cb_buffer_size": "33554432", "cb_nodes": "2"}) == {"cb_buffer_size": "33554432"}
+    assert hints_at_open({"cb_buffer_size": "16777216"}) is None
+    assert hints_at_open({"cb_nodes": "2"}) is None
 
 
 def test_subtypes_are_found_by_name() -> None:
