@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_pario import mpi
 from pytest_pario.access.failures import Subject
+from pytest_pario.environment.reservation import reserve_space
 from pytest_pario.errors import SpaceError
 from pytest_pario.model import Access, Pattern, Plan
 from pytest_pario.patterns.check import file_size
@@ -125,29 +126,42 @@ def prepare_new(target: Target, plan: Plan) -> dict[str, Any]:
     """Bring the file to the state in which the first write must find it; what was done is told (CONS-46)."""
     remove_files(target)
     opened = target.pattern.open
-    mpi.together(target.comm, f"preparing {target.path.name}", lambda: _prepare_own(target, plan))
+    ways = target.comm.allgather(
+        mpi.together(target.comm, f"preparing {target.path.name}", lambda: _prepare_own(target, plan))
+    )
     if opened.prefill is not None:
         return {"allocation": f"prefilled with 0x{opened.prefill:02x}"}
     if opened.prealloc:
-        return {"allocation": "preallocated (posix_fallocate: unwritten extents)"}
+        return {"allocation": f"preallocated ({', '.join(sorted({way for way in ways if way}))})"}
     return {"allocation": "sized (sparse)" if opened.presize or opened.existing else "new"}
 
 
-def _prepare_own(target: Target, plan: Plan) -> None:
+def _prepare_own(target: Target, plan: Plan) -> str:
+    """Make the own file; how its space was allocated, where it was."""
     opened = target.pattern.open
     if not target.is_keeper:
-        return
+        return ""
     size = target.size(plan)
     if opened.prefill is not None:
         _fill(target.own_file, size, opened.prefill)
     elif opened.prealloc:
         with target.own_file.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(size, 1))
+            way = _allocate(file.fileno(), max(size, 1))
             os.ftruncate(file.fileno(), size)
             os.fsync(file.fileno())
+        return way
     elif opened.presize or opened.existing:
         with target.own_file.open("wb") as file:
             os.ftruncate(file.fileno(), size)
+    return ""
+
+
+def _allocate(descriptor: int, size: int) -> str:
+    """Reserve space, by the filesystem itself where it can: posix_fallocate would write without a word."""
+    if reserve_space(descriptor, size):
+        return "fallocate: unwritten extents"
+    os.posix_fallocate(descriptor, 0, size)
+    return "posix_fallocate: written"
 
 
 def _fill(path: Path, size: int, byte: int) -> None:

@@ -6,7 +6,6 @@ Every probe works on a file of its own and removes it, whatever happens; none to
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import fcntl
 import os
@@ -23,6 +22,8 @@ from pytest_pario.environment.context import Context, existing, run_bounded
 from pytest_pario.environment.direct_io import direct_io
 from pytest_pario.environment.local import MEMORY
 from pytest_pario.environment.mount import mount_of, type_of
+from pytest_pario.environment.reservation import reserve_space
+from pytest_pario.measure.cache import classify, explain
 from pytest_pario.measure.residency import resident_fraction
 from pytest_pario.units import MiB, format_bytes
 
@@ -34,8 +35,6 @@ TIMEOUT_S = 10.0
 LITTLE_BYTES = 1024 * MiB
 """Less free space than this is worth a word."""
 CURES = {errno.ENOENT: "create the directory", errno.ENOSPC: "free some space", errno.EDQUOT: "mind your quota"}
-OWN_CACHE = {"gpfs": "the pagepool of GPFS", "fuse.glusterfs": "io-cache of GlusterFS"}
-"""Caches of filesystems that no advice to the kernel reaches."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +130,12 @@ def probe_evict(directory: Path) -> Capability:
         return Capability("evict", "no", f"{detail}; {kind} is memory", "choose a disk; reads here are `cached`")
     if left.fraction > 0.01:
         return Capability("evict", "no", detail, "reads here are `cached`; as root, caches can be dropped")
-    own = OWN_CACHE.get(kind)
-    return Capability("evict", "yes", detail, f"{own} is not reached: remount, or read on another node" if own else "")
+    # what `measure.cache` will say of reads here
+    state = classify(left.fraction, kind, server_flushed=False)
+    if state == "cold":
+        return Capability("evict", "yes", detail)
+    cure = "remount before reads, or empty these caches by --pario-flush-command CMD"
+    return Capability("evict", "unknown", f"{detail}; {explain(state, left.fraction, kind)}", cure)
 
 
 def probe_drop_caches(_directory: Path) -> Capability:
@@ -158,12 +161,9 @@ def probe_direct(directory: Path) -> Capability:
 def probe_fallocate(directory: Path) -> Capability:
     """Whether the filesystem itself can reserve space; posix_fallocate would write zeros instead."""
     with probe_file(directory) as path, path.open("rb+") as file:
-        libc = ctypes.CDLL(None, use_errno=True)
-        end = ctypes.c_int64(2 * PROBE_BYTES)
-        if libc.fallocate64(file.fileno(), 0, ctypes.c_int64(0), end) == 0:
+        if reserve_space(file.fileno(), 2 * PROBE_BYTES):
             return Capability("fallocate", "yes", "space is reserved without writing")
-        code = ctypes.get_errno()
-    return Capability("fallocate", "no", os.strerror(code), "preallocation writes zeros: time it apart")
+    return Capability("fallocate", "no", "not supported", "preallocation writes zeros: it is timed apart")
 
 
 def probe_locks(directory: Path) -> Capability:

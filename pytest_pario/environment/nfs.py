@@ -13,6 +13,10 @@ from pytest_pario.environment.mount import MOUNTINFO, Mount, mount_of
 _ENTRY = re.compile(r"^(?P<point>\S.*) from \S.*\n\s*Flags:\s*(?P<options>\S+)", re.MULTILINE)
 
 
+# the kernel shows actimeo=0 as these four
+_TIMES = ("acregmin", "acregmax", "acdirmin", "acdirmax")
+
+
 def collect(context: Context) -> dict[str, Told]:
     """Facts of an NFS mount; nothing on any other filesystem."""
     mount = mount_of(context)
@@ -34,7 +38,7 @@ def describe_options(options: dict[str, str], kind: str) -> dict[str, str | int 
     """Facts that follow from the options in force."""
     found: dict[str, str | int | bool] = {
         "nfs_sync": "sync" in options,
-        "nfs_attribute_cache": "noac" not in options and options.get("actimeo") != "0",
+        "nfs_attribute_cache": not _asks_every_time(options),
         # nolock and local_lock=all or posix keep fcntl locks on this node
         "nfs_locks": "local" if "nolock" in options or options.get("local_lock") in ("all", "posix") else "server",
         "nfs_connections": int(options.get("nconnect", "1")) if options.get("nconnect", "1").isdigit() else 1,
@@ -50,6 +54,10 @@ def describe_options(options: dict[str, str], kind: str) -> dict[str, str | int 
     if options.get("proto"):
         found["nfs_transport"] = options["proto"]
     return found
+
+
+def _asks_every_time(options: dict[str, str]) -> bool:
+    return "noac" in options or options.get("actimeo") == "0" or all(options.get(name) == "0" for name in _TIMES)
 
 
 def _by_nfsstat(context: Context, mount: Mount) -> dict[str, str]:

@@ -35,8 +35,14 @@ LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
 """Filesystems whose only page cache on the way to the device is this node's."""
 
 
-OWN_CACHE = ("zfs",)
-"""Filesystems of this node that keep data in a cache of their own, which no page of the page cache shows."""
+OWN_CACHE = {
+    "zfs": "the ARC of ZFS",
+    "gpfs": "the pagepool of GPFS",
+    "fuse.glusterfs": "io-cache of GlusterFS",
+    "fuse.ceph-fuse": "the object cache of Ceph",
+}
+"""Caches of filesystems on this node that no page of the page cache shows, and no advice to the kernel empties."""
+FUSE = ("fuse", "fuseblk")
 
 
 @dataclass(frozen=True)
@@ -110,19 +116,27 @@ def flush_caches(comm: MPI.Comm, paths: Sequence[Path], fstype: str, rule: Flush
     methods.append("shown by " + "/".join(found.methods))
     state = classify(found.fraction, fstype, server_flushed=bool(rule.command), limit=found.limit)
     result = CacheState(state, found.fraction, tuple(methods), explain(state, found.fraction, fstype), found.limit)
-    if rule.require_cold and state not in ("cold", "client-cold"):
+    if rule.require_cold and state != "cold":
         raise CacheStateError(f"caches are {state}: {result.why}")
     return result
+
+
+def own_cache(fstype: str) -> str:
+    """Name the cache of this filesystem that cannot be seen; empty where there is none."""
+    daemon = fstype in FUSE or fstype.startswith("fuse.")
+    return OWN_CACHE.get(fstype, f"the memory of the daemon of {fstype}" if daemon else "")
 
 
 def classify(resident: float | None, fstype: str, server_flushed: bool, limit: float = RESIDENT_LIMIT) -> State:
     """Name the state that a resident fraction shows."""
     if fstype == "tmpfs":
         return "cached"
-    if resident is None or (fstype in OWN_CACHE and not server_flushed):
+    if resident is None:
         return "unknown"
     if resident > limit:
         return "cached"
+    if own_cache(fstype) and not server_flushed:
+        return "unknown"
     return "cold" if server_flushed or fstype in LOCAL else "client-cold"
 
 
@@ -130,10 +144,10 @@ def explain(state: State, resident: float | None, fstype: str) -> str:
     """Say in one sentence why the state is what it is."""
     if fstype == "tmpfs":
         return "tmpfs lives in memory and cannot be evicted"
-    if state == "unknown" and fstype in OWN_CACHE:
-        return f"{fstype} has a cache of its own that cannot be seen (give a site flush command)"
-    if state == "unknown":
+    if state == "unknown" and resident is None:
         return "no way to see what the page cache holds"
+    if state == "unknown":
+        return f"{own_cache(fstype)} cannot be seen (give a site flush command)"
     if state == "cached":
         return f"{resident:.2%} of a file is still in a page cache after eviction"
     if state == "client-cold":

@@ -17,7 +17,7 @@ MEANS: dict[tuple[str, str], str] = {
     ("atomic", "no"):          "tests of atomic mode: fail",
     ("fsync", "no"):           "sustained-write: no class name, nothing reaches a device",
     ("evict", "no"):           "sustained-read: no class name, caches cannot be emptied; --pario-require-cold fails",
-    ("evict", "unknown"):      "sustained-read: no class name, caches cannot be seen; --pario-require-cold fails",
+    ("evict", "unknown"):      "sustained-read: no class name, caches not shown to be cold; --pario-require-cold fails",
     ("direct", "no"):          "test_direct, and POSIX rows with direct=1: skipped, no O_DIRECT",
     ("drop_caches", "no"):     "--pario-drop-caches: without effect, needs root",
     ("striping", "unknown"):   "test_resonance: planned for the striping of the study, that of the files is not known",

@@ -35,6 +35,10 @@ class Alone:
         (0.5, "lustre", True, "cached"),
         (None, "ext4", False, "unknown"),
         (0.0, "tmpfs", True, "cached"),
+        # a cache beside the page cache: no page is no proof (residency was 0 where GlusterFS read from its own)
+        *((0.0, kind, False, "unknown") for kind in ("gpfs", "zfs", "fuse.glusterfs", "fuse.sshfs", "fuse")),
+        (0.0, "gpfs", True, "cold"),
+        (0.5, "gpfs", False, "cached"),
     ],
 )
 def test_a_state_is_only_what_was_shown(resident: float | None, fstype: str, flushed: bool, state: str) -> None:
