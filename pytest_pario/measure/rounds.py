@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_pario import mpi
 from pytest_pario.errors import ParameterError, RemoteTaskError
 
 if TYPE_CHECKING:
@@ -53,15 +54,28 @@ def measure_rounds(
     operation: Callable[[], int | None],
     plan: RoundPlan,
     prepare: Callable[[], object] | None = None,
+    tidy: Callable[[], object] | None = None,
 ) -> RoundSamples:
-    """Repeat `operation`, which returns the bytes that this rank moved; `prepare` runs before each, untimed."""
+    """Repeat `operation`, which returns the bytes that this rank moved.
+
+    `prepare` runs before each round and `tidy` after it, both untimed.
+    """
     plan = comm.bcast(plan, root=0)
-    warmups = [_one_round(comm, operation, prepare) for _ in range(plan.warmup_rounds)]
+
+    def one_round() -> tuple[float, int]:
+        if prepare is not None:
+            mpi.together(comm, "preparing a round", prepare)
+        found = _one_round(comm, operation)
+        if tidy is not None:
+            mpi.together(comm, "tidying up after a round", tidy)
+        return found
+
+    warmups = [one_round() for _ in range(plan.warmup_rounds)]
     rounds = plan.rounds
     if plan.seconds is not None:
         # every rank has the same agreed time, so every rank computes the same number
         rounds = max(1, min(MOST_ROUNDS, math.ceil(plan.seconds / max(warmups[-1][0], 1e-9))))
-    samples = [_one_round(comm, operation, prepare) for _ in range(rounds)]
+    samples = [one_round() for _ in range(rounds)]
     return RoundSamples(
         seconds=tuple(seconds for seconds, _ in samples),
         moved_bytes=tuple(moved for _, moved in samples),
@@ -70,13 +84,9 @@ def measure_rounds(
     )
 
 
-def _one_round(
-    comm: MPI.Comm, operation: Callable[[], int | None], prepare: Callable[[], object] | None
-) -> tuple[float, int]:
+def _one_round(comm: MPI.Comm, operation: Callable[[], int | None]) -> tuple[float, int]:
     """Slowest rank's seconds and all ranks' bytes of one round."""
     failure: Exception | None = None
-    if prepare is not None:
-        prepare()
     moved: int | None = 0
     comm.Barrier()
     start = time.perf_counter_ns()

@@ -82,10 +82,12 @@ class AgreedBenchmark(BenchmarkFixture):  # type: ignore[misc]
             for _ in range(iterations):
                 kept(*given[0][0], **given[0][1])
 
+        def tidy() -> None:
+            if teardown is not None:
+                teardown(*given[0][0], **given[0][1])
+
         plan = RoundPlan(rounds if self.enabled else 1, warmup_rounds if self.enabled else 0)
-        samples = measure_rounds(self._agreed_comm, operate, plan, prepare)
-        if teardown is not None:
-            teardown(*given[0][0], **given[0][1])
+        samples = measure_rounds(self._agreed_comm, operate, plan, prepare, tidy)
         self._replay(samples, iterations)
         return kept.result
 
