@@ -135,10 +135,10 @@ def _opened(comm: MPI.Intracomm, path: Path, hints: dict[str, str]) -> Any:
 
 
 def main(directory: str) -> None:
-    """Run every probe and print what was found on rank 0, after each one, so that a hang loses only itself."""
+    """Run every probe and print what was found on rank 0, after each one: a hang loses only itself and those after."""
     comm = mpi.load().COMM_WORLD
     pid = comm.bcast(os.getpid(), root=0)
-    _tell(comm, "library", {"version": mpi.library_version(), "ranks": comm.size})
+    _tell(comm, "library", {"version": mpi.library_version(), "ranks": comm.size, "pid": pid})
     for name, probe in PROBES.items():
         path = Path(directory) / f"pario-probe-{pid}-{name}"
         try:

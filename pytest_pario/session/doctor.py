@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +24,7 @@ from pytest_pario.session.launcher import find_launcher
 from pytest_pario.session.scratch import check_directory, choose_directory
 
 LIMIT_S = 60.0
+END_S = 10.0
 WORDS = {
     "collective": "collective writes come back as written",
     "shared_pointer": "ordered writes through the shared file pointer",
@@ -60,8 +63,7 @@ def _ask_mpi(directory: Path, mpiexec: str | None) -> dict[str, Any]:
     try:
         output, errors = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
-        process.terminate()
-        output, errors = process.communicate(timeout=10)
+        output, errors = _end(process)
     told: dict[str, Any] = {}
     for line in output.splitlines():
         if line.startswith('{"probe"'):
@@ -69,7 +71,25 @@ def _ask_mpi(directory: Path, mpiexec: str | None) -> dict[str, Any]:
             told[one.pop("probe")] = one
     if not told:
         told["problem"] = f"{' '.join(launcher.command)} failed: {' '.join(errors.split())[-300:]}"
+    # what a probe that was ended could not remove itself
+    for path in probe_files(directory, told.get("library", {}).get("pid")):
+        path.unlink(missing_ok=True)
     return told
+
+
+def _end(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """End a job that hangs: ranks inside MPI may not hear the first signal."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=END_S)
+    return "", "it could not be ended"
+
+
+def probe_files(directory: Path, pid: object) -> list[Path]:
+    """Files that the probe program of this process made in a directory."""
+    return list(directory.glob(f"pario-probe-{pid}-*")) if isinstance(pid, int) else []
 
 
 def _library(told: dict[str, Any]) -> Capability:
@@ -83,8 +103,12 @@ def mpi_capabilities(told: dict[str, Any], kind: str) -> list[Capability]:
     if "library" not in told:
         return []
     found = [_hints(told.get("hints"), kind)]
+    silent = [name for name in WORDS if name not in told]
     for name in WORDS:
-        found.append(_worked(name, told.get(name, {"error": f"no answer within {LIMIT_S:.0f} s"})))
+        if name in silent[1:]:
+            found.append(Capability(name.replace("_", " "), "unknown", f"not tried, for {silent[0]} did not end"))
+        else:
+            found.append(_worked(name, told.get(name, {"error": f"no answer within {LIMIT_S:.0f} s"})))
     clock = told.get("clock", {})
     if clock:
         rule = "span and slowest rank" if clock["global"] else "slowest rank (span only where all ranks share a host)"
