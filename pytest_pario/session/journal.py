@@ -35,7 +35,8 @@ SUPERVISED = "PARIO_SUPERVISED"
 job: the last job then prints the one summary."""
 
 SETTLE_S = 0.1
-"""How long another process may take to write the rest of a line."""
+LOOKS = 3
+"""A file that has not grown at so many looks, each after so many seconds, has nobody writing the rest of a line."""
 
 # what is read of each event; a resumed journal comes from outside
 FIELDS: dict[str, dict[str, type]] = {
@@ -204,10 +205,7 @@ def _problem(entry: dict[str, Any]) -> str | None:
 
 def _mend(descriptor: int) -> None:
     """Cut off the torn line that a killed writer left, or what is appended would be lost with it."""
-    if not _torn_at(descriptor):
-        return
-    time.sleep(SETTLE_S)
-    end = size = _torn_at(descriptor)
+    end = size = _settled(descriptor)
     while end:
         begin = max(0, end - (1 << 16))
         newline = os.pread(descriptor, end - begin, begin).rfind(b"\n")
@@ -217,6 +215,17 @@ def _mend(descriptor: int) -> None:
             break
     if size:
         os.ftruncate(descriptor, end)
+
+
+def _settled(descriptor: int) -> int:
+    """Size of a file that ends with a torn line and has stopped growing; 0 where its last line is whole."""
+    size, still = _torn_at(descriptor), 0
+    while size and still < LOOKS:
+        time.sleep(SETTLE_S)
+        before, size = size, _torn_at(descriptor)
+        # a slow filesystem may hold a writer in the middle of a long line
+        still = still + 1 if size == before else 0
+    return size
 
 
 def _torn_at(descriptor: int) -> int:

@@ -192,6 +192,9 @@ class Watch:
             after = {"setup": "call" if merged.outcome == "passed" else "teardown", "call": "teardown"}
             self.running.phase = after.get(ended, "after teardown")
             self.running.since = self.now
+            if self.running.phase == "after teardown":
+                # what comes until the next test is the session's work, not that of a test with a limit of its own
+                self.running.timeout_s = self.timeout_s
 
     def _complete_subtest(self, arrived: list[Message]) -> None:
         """The same for a part of a phase, which goes on."""
@@ -242,6 +245,9 @@ class Watch:
         if status is None:
             status = max(statuses, key=lambda value: telling.get(value, 7))
         self.running = None
+        if self.stopping is not None:
+            # all tests have stopped; reports and large files to remove get the time of any other step
+            self.step_until = self.now + self.timeout_s if self.timeout_s > 0 else None
         for rank in range(self.size):
             self._reply(rank, {"status": status, "stop": self.stopping})
 
