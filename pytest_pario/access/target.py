@@ -85,19 +85,28 @@ class Target:
 
 
 def require_space(target: Target, plan: Plan) -> None:
-    """Refuse a pattern for which the filesystem has too little room, before anything is written (GEN-16)."""
-    needed = target.comm.allreduce(target.size(plan) if target.is_keeper else 0)
+    """Refuse a pattern for whose new file the filesystem has too little room, before anything is written (GEN-16)."""
+    require_room(target, target.comm.allreduce(target.size(plan) if target.is_keeper else 0))
+
+
+def require_room(target: Target, needed_bytes: int) -> None:
+    """Refuse a pattern that adds so many bytes where the filesystem has too little room for them."""
 
     def look() -> None:
-        facts = os.statvfs(target.path.parent)
-        free = facts.f_bavail * facts.f_frsize
-        if needed * SPARE > free:
+        free = free_bytes(target.path.parent)
+        if needed_bytes * SPARE > free:
             raise SpaceError(
-                f"{target.pattern.name} needs {format_bytes(needed)} in {target.path.parent}, "
+                f"{target.pattern.name} needs {format_bytes(needed_bytes)} in {target.path.parent}, "
                 f"which has {format_bytes(free)} free: use a smaller profile or another --pario-dir"
             )
 
     mpi.on_root(target.comm, look)
+
+
+def free_bytes(directory: Path) -> int:
+    """Bytes that this user may still write to the filesystem of a directory."""
+    facts = os.statvfs(directory)
+    return facts.f_bavail * facts.f_frsize
 
 
 def remove_files(target: Target) -> None:

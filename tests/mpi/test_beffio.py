@@ -148,14 +148,28 @@ def test_sizes_of_files_are_told(tmp_path: Path) -> None:  # BEFF-66
         assert set(sizes("write", kind) + sizes("read", kind)) == {moved("write", kind)}
 
 
+TAKEN = """
+import os
+import sys
+from pathlib import Path
+
+taken = Path(sys.argv[sys.argv.index("--pario-dir") + 1], f"pario-{os.getpid()}-beffio")
+taken.mkdir()
+(taken / f"other.{os.getpid()}").touch()
+"""
+
+
 def test_a_file_that_a_skipped_pattern_was_to_close(tmp_path: Path) -> None:  # GEN-16
+    (tmp_path / "take.py").write_text(TAKEN)
     chosen = "(write and shared and not p16 and not rewrite) or (read and shared and not rewrite)"
     given = ["--pario-param", "beff_partitions=2", "--pario-keep"]
-    done = run_suite(tmp_path, 2, "-k", f"test_pattern and ({chosen})", *given, "-rs")
+    done = run_suite(tmp_path, 2, "-k", f"test_pattern and ({chosen})", *given, "-rs", "-p", "take")
     assert done.job.status == 0, done.job.output[-3000:]
     assert "n2-read-shared-p16-1M+8: nothing to read" in done.job.output
-    # the file and its directory, no side file of the shared pointer
-    assert [name for name in done.left if "beffio" not in name] == ["n2-shared"]
+    # the file and its directory, no side file of the shared pointer; what other runs kept under the same name
+    assert [name for name in done.left if "beffio" not in name and "other" not in name] == ["n2-shared"]
+    assert sum(name.endswith("-beffio-2") for name in done.left) == 1
+    assert sum(name.startswith("other.") for name in done.left) == 2
 
 
 @pytest.mark.openmpi

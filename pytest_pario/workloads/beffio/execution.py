@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_pario import mpi
 from pytest_pario.access.chained import ChainedFile, PatternPass
 from pytest_pario.access.executor import Pass, leave_together
-from pytest_pario.access.target import Target, remove_files, require_space
+from pytest_pario.access.target import SPARE, Target, free_bytes, remove_files, require_room
 from pytest_pario.access.verification import make_reading_room, raise_together, verify_read
 from pytest_pario.errors import ParioError, VerificationError
 from pytest_pario.measure.cache import CacheState, FlushRule, flush_caches
@@ -28,6 +27,7 @@ from pytest_pario.workloads.beffio.results import PatternResult
 from pytest_pario.workloads.beffio.schedule import Step
 from pytest_pario.workloads.beffio.settings import Settings
 from pytest_pario.workloads.beffio.sizes import Segment, derive_segment, pattern_of, plans_of
+from pytest_pario.workloads.beffio.space import pattern_room, type_room
 from pytest_pario.workloads.beffio.table import Row, rows_of
 from pytest_pario.workloads.hints import classify_hints, group_hints
 
@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 
 READ_AT_ONCE = 64 * MiB
 """Bytes that a rank reads between two looks at what it got; the clock stands still meanwhile."""
-SPACE_SHARE = 0.2
-"""Part of the free space that one time-driven pattern may take: the rest is for those after it."""
-SEGMENT_SHARE = 0.4
-"""Part of the free space that the segments of one type may take."""
+SEGMENTED_TYPES = 2
+"""Types 3 and 4 have segments of one length."""
 
 
 class NotWrittenError(ParioError):
@@ -60,14 +58,19 @@ class Surroundings:
     keep: bool = False
     run: str = ""
     """Names the job: parts of two jobs never make one value."""
+    free_bytes: int | None = None
+    """Free space before the first file of any partition; None where there is one partition only, which looks itself."""
 
 
 class PartitionRun:
     """The first n ranks: what they have written, and the file that is open between two patterns."""
 
     def __init__(self, comm: MPI.Intracomm, settings: Settings, around: Surroundings) -> None:
-        """Nothing is written yet."""
+        """Nothing is written yet; the room for it is shared out."""
         self.comm, self.settings, self.around = comm, settings, around
+        free = around.free_bytes
+        free = mpi.on_root(comm, lambda: free_bytes(around.directory)) if free is None else free
+        self._type_room = type_room(free, settings.definition, len(settings.partitions), keep=around.keep)
         self.counts: dict[int, int] = {}
         """Repetitions of each pattern that was written."""
         self.segment: Segment | None = None
@@ -180,7 +183,7 @@ class PartitionRun:
 
         if step.access == "write" and row.type <= 2:
             limit_s = self.settings.partition_s * row.units / self.settings.shares
-            most = self._most(target)
+            most = self._most(step, target)
             made = file.write_timed(target, ring, limit_s, self.settings.termination, most=most, **common)
             self.counts[row.number] = made.repetitions
             self._limited = row.units > 0 and made.repetitions >= most
@@ -197,7 +200,7 @@ class PartitionRun:
             if step.access == "write":
                 assert self.segment is not None
                 self.counts[row.number] = self.segment.count(row)
-                require_space(target, plan(target.pattern, self.comm.size, self.counts[row.number], base))
+                require_room(target, self.counts[row.number] * self._each(target))
             made = file.run(target, self.counts[row.number], ring=ring, **common)
         self._reached = base + made.repetitions * period(target.pattern, self.comm.size)
         if step.access != "read" and not mpi.agree(self.comm, bool(made.errors)):
@@ -238,19 +241,29 @@ class PartitionRun:
             return self.comm.size * self.segment.length
         return self._extent(rows_of(step.row.type))
 
-    def _most(self, target: Target) -> int:
-        """Repetitions that free space and the limit in bytes allow, at least one (GEN-16)."""
-        each = period(target.pattern, self.comm.size) * (self.comm.size if target.pattern.files == "each" else 1)
-        room = int(SPACE_SHARE * mpi.on_root(self.comm, lambda: _free_bytes(self.around.directory)))
+    def _each(self, target: Target) -> int:
+        """Bytes of one repetition of all processes."""
+        return sum(table.total_bytes for table in plan(target.pattern, self.comm.size, 1).ranks)
+
+    def _most(self, step: Step, target: Target) -> int:
+        """Repetitions that the pattern's share of the space and the limit in bytes allow, at least one (GEN-16)."""
+        each, files = self._each(target), self.comm.size if target.pattern.files == "each" else 1
+        room = min(pattern_room(self._type_room, self._base(step) * files, step.row), self._free())
         if self.settings.limit_bytes is not None:
             room = min(room, self.settings.limit_bytes)
-        return max(1, room // each)
+        most = max(1, room // each)
+        require_room(target, each)
+        return most
 
     def _derive(self) -> Segment:
         """Repetitions and length of the segments, capped where there is no room for them (BEFF-18..20)."""
-        room = int(SEGMENT_SHARE * mpi.on_root(self.comm, lambda: _free_bytes(self.around.directory)))
+        room = min(self._type_room, self._free() // SEGMENTED_TYPES)
         limits = [room // self.comm.size, *([self.settings.max_segment] if self.settings.max_segment else [])]
         return derive_segment(self.counts, self.settings.mpart, self.settings.segment_align, min(limits))
+
+    def _free(self) -> int:
+        """Bytes that can be written now, should others have taken what was shared out."""
+        return int(mpi.on_root(self.comm, lambda: free_bytes(self.around.directory)) / SPARE)
 
     def _size(self, step: Step) -> int:
         """Exact bytes of a file after all its patterns that were run."""
@@ -315,8 +328,3 @@ class PartitionRun:
         if self.cache is not None and self.cache.state not in ("cold", "client-cold"):
             flags.append(f"caches_{self.cache.state}")
         return tuple(flags)
-
-
-def _free_bytes(directory: Path) -> int:
-    facts = os.statvfs(directory)
-    return facts.f_bavail * facts.f_frsize
