@@ -52,6 +52,18 @@ def partition_seconds(definition: Definition, total_s: float, partitions: int) -
     return total_s / partitions if definition == "2.0" else total_s
 
 
+LIMIT_FACTOR = 10
+"""A whole partition may take four times its schedule (BEFF-28), and every byte of a pattern is verified besides."""
+
+
+def pattern_limit_s(partition_s: float, otherwise_s: float) -> float:
+    """When one pattern counts as hanging: never before the limit that holds otherwise, of which 0 is none.
+
+    Syncs, rewrites, reads and types 3 and 4 are not driven by time: a single one may take as long as all that is.
+    """
+    return max(otherwise_s, LIMIT_FACTOR * partition_s) if otherwise_s else 0.0
+
+
 @dataclass(frozen=True)
 class Step:
     """One pattern of one access method in one partition: one test."""
