@@ -15,13 +15,14 @@ from pytest_pario.errors import ParameterError, SessionError
 from pytest_pario.session.launcher import find_launcher
 from pytest_pario.workloads.beffio.averages import ACCESSES
 from pytest_pario.workloads.beffio.results import PatternResult, collect
+from pytest_pario.workloads.kinds import Size
 
 RULES = ("geometric", "per_call")
 JOB_FACTOR, JOB_SPARE_S = 20, 120
 """A job may take this many times its scheduled time, and so many seconds more (BEFF-28)."""
 
 
-def run_beffio_bench(ranks: int, seconds: float, directory: str, mpiexec: str | None) -> int:
+def run_beffio_bench(ranks: int, seconds: float, directory: str, limit: str | None, mpiexec: str | None) -> int:
     """Run the benchmark on one partition under both rules, and print the table."""
     if ranks < 1:
         raise ParameterError("ranks", ranks, "1 or more", "--ranks")
@@ -29,9 +30,10 @@ def run_beffio_bench(ranks: int, seconds: float, directory: str, mpiexec: str | 
         raise ParameterError("time", seconds, "more than 0 and at most 3600 seconds", "--time")
     if not os.access(directory, os.W_OK | os.X_OK):
         raise ParameterError("dir", directory, "a directory that can be written to", "--dir")
+    limit_bytes = _limit(limit)
     launcher = find_launcher(mpiexec, ranks)
     with tempfile.TemporaryDirectory(prefix="pario-bench-", dir=directory) as scratch:
-        told = json.dumps({"directory": scratch, "seconds": seconds, "rules": RULES})
+        told = json.dumps({"directory": scratch, "seconds": seconds, "rules": RULES, "limit_bytes": limit_bytes})
         command = [*launcher.command, sys.executable, "-m", "pytest_pario.bench.beffio_rank", told]
         done = subprocess.run(
             command,
@@ -46,6 +48,14 @@ def run_beffio_bench(ranks: int, seconds: float, directory: str, mpiexec: str | 
         raise SessionError(f"the job of {ranks} ranks ended with status {done.returncode}:\n{done.stderr[-800:]}")
     print("\n".join(table(json.loads(lines[-1]), ranks, seconds, Path(directory))))
     return 0
+
+
+def _limit(text: str | None) -> int | None:
+    size = Size(1)
+    try:
+        return None if text is None else size.read(text)
+    except ValueError as error:
+        raise ParameterError("limit", text, size.allowed, "--limit") from error
 
 
 def table(found: Mapping[str, Sequence[Mapping[str, Any]]], ranks: int, seconds: float, directory: Path) -> list[str]:
@@ -78,7 +88,10 @@ def _times(rule: str, results: Any) -> str:
     loops = sum(one.elapsed_s - one.sync_s for one in driven)
     whole = {a: sum(one.elapsed_s for one in results if one.access == a) for a in ACCESSES}
     told = ", ".join(f"{access} {seconds:.2f} s" for access, seconds in whole.items())
+    limited = sum("byte_limited" in one.flags for one in driven)
+    # a loop that ran out of space has not used its time
+    cut = f"; {limited} of {len(driven)} loops ended early, by bytes or free space" if limited else ""
     return (
         f"{rule}: time-driven loops {loops:.2f} s, {loops / scheduled:.3f} of the scheduled {scheduled:.2f} s "
-        f"(syncs {sum(one.sync_s for one in driven):.2f} s more); in all {told}"
+        f"(syncs {sum(one.sync_s for one in driven):.2f} s more); in all {told}{cut}"
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_pario import mpi
+from pytest_pario.units import MiB
 from pytest_pario.workloads.beffio.execution import PartitionRun, Surroundings
 from pytest_pario.workloads.beffio.machine import detect_machine
 from pytest_pario.workloads.beffio.schedule import order
@@ -24,7 +25,10 @@ def run_both(world: MPI.Intracomm, given: dict[str, Any]) -> dict[str, list[dict
     machine = detect_machine(comm.allgather(mpi.load().Get_processor_name()))
     found = {}
     for rule in given["rules"]:
-        settings = Settings(given["seconds"], machine, (comm.size,), termination=rule, max_chunk=2 << 20)
+        most, limit = 2 * MiB, given["limit_bytes"]
+        settings = Settings(
+            given["seconds"], machine, (comm.size,), termination=rule, max_chunk=most, limit_bytes=limit
+        )
         run = PartitionRun(comm, settings, Surroundings(Path(given["directory"]), "unknown", seed=1))
         steps = order(settings.partitions, settings.definition, settings.rewrite)
         ends = [*(one.file_key != other.file_key for one, other in pairwise(steps)), True]

@@ -29,6 +29,7 @@ def _add_beff(benches: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     beff.add_argument("--ranks", type=int, default=4, metavar="N")
     beff.add_argument("--time", type=float, default=10.0, metavar="SECONDS", help="T of each of two runs (default 10)")
     beff.add_argument("--dir", default=".", metavar="DIR", help="directory on the filesystem under test")
+    beff.add_argument("--limit", metavar="BYTES", help="most bytes of a time-driven pattern, such as 64M")
     beff.add_argument("--mpiexec", metavar="CMD", help="launcher and its options")
     beff.set_defaults(handler=_bench_beffio)
 
@@ -97,7 +98,7 @@ def _bench_patterns(_arguments: argparse.Namespace, _rest: list[str]) -> int:
 def _bench_beffio(arguments: argparse.Namespace, _rest: list[str]) -> int:
     from pytest_pario.bench.beffio import run_beffio_bench
 
-    return run_beffio_bench(arguments.ranks, arguments.time, arguments.dir, arguments.mpiexec)
+    return run_beffio_bench(arguments.ranks, arguments.time, arguments.dir, arguments.limit, arguments.mpiexec)
 
 
 def _bench_strategies(arguments: argparse.Namespace, _rest: list[str]) -> int:

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from pytest_pario.cli import main
+from pytest_pario.workloads.beffio.table import ROWS
 from tests.mpi.jobs import Job, fast_scratch, run_pytest
-from tests.mpi.launching import is_openmpi, missing_reason, run_ranks
+from tests.mpi.launching import MPIEXEC, is_openmpi, missing_reason, run_ranks
 
 ROOT = Path(__file__).parents[2]
 SUITE = str(ROOT / "suites" / "test_beffio.py")
@@ -339,3 +341,28 @@ def test_refused_before_any_io(arguments: list[str], told: str, tmp_path: Path) 
     assert done.job.status == 4, done.job.output
     assert done.job.output.count(told) == 1, done.job.output
     assert done.told == {}
+
+
+def test_what_deciding_costs_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # BEFF-25, BEFF-28
+    with fast_scratch(tmp_path) as scratch:
+        given = ["--dir", str(scratch), "--limit", "2M", "--mpiexec", str(MPIEXEC)]
+        assert main(["bench", "beffio", "--ranks", "2", "--time", "0.5", *given]) == 0
+        assert list(scratch.iterdir()) == []
+    told = capsys.readouterr().out
+    rows = [line.split() for line in told.splitlines() if re.match(r"p\d\d ", line)]
+    names = [row.name for row in ROWS if row.type <= 2 and row.units]
+    assert [row[0] for row in rows] == names
+    for row in rows:
+        # name, type, chunk; calls, decisions and share of time by either rule, which decides after each call or fewer
+        calls, decisions, lost, other_calls, other_decisions, other_lost = row[3:]
+        assert 1 <= int(decisions) <= int(calls)
+        assert 1 <= int(other_decisions) == int(other_calls)
+        assert all(0 <= float(share.removesuffix("%")) <= 100 for share in (lost, other_lost))
+    for rule in ("geometric", "per_call"):
+        line = next(line for line in told.splitlines() if line.startswith(f"{rule}: "))
+        assert re.search(r"time-driven loops [\d.]+ s, [\d.]+ of the scheduled 0\.15 s \(syncs [\d.]+ s more\)", line)
+        assert re.search(r"in all write [\d.]+ s, rewrite [\d.]+ s, read [\d.]+ s", line)
+        # one call of 2 MiB by each of two ranks is more than the limit
+        ended = re.search(rf"; (\d+) of {len(names)} loops ended early, by bytes or free space", line)
+        assert ended, told
+        assert int(ended[1]) >= 3

@@ -199,9 +199,20 @@ def test_broken_entries_are_told(
     assert told in error
 
 
-def test_a_bench_without_ranks_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "beffio", "--ranks", "0"]) == 2
-    assert "ranks = 0 (from --ranks): must be 1 or more" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--ranks", "0", "ranks = 0 (from --ranks): must be 1 or more"),
+        ("--time", "0", "time = 0.0 (from --time): must be more than 0"),
+        ("--dir", "/nowhere/at/all", "a directory that can be written to"),
+        ("--limit", "4 apples", "limit = '4 apples' (from --limit): must be a number of bytes, 1 or more"),
+    ],
+)
+def test_a_bench_that_cannot_be_run_is_refused(
+    option: str, value: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "beffio", option, value]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_definitions_are_never_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # BEFF-67
