@@ -31,7 +31,7 @@ MOST_CALLS = 1 << 20
 
 @dataclass
 class PatternPass:
-    """What one pattern took on this rank."""
+    """What one pattern took on this rank; I/O with the view, barriers, broadcasts and sync add up to what elapsed."""
 
     repetitions: int = 0
     decisions: int = 0
@@ -41,6 +41,8 @@ class PatternPass:
     barrier_s: float = 0.0
     broadcast_s: float = 0.0
     sync_s: float = 0.0
+    aside_s: float = 0.0
+    """Time between its first and last call while the clock stood: what was read is verified, a disk reads ahead."""
     last_call_s: float = 0.0
     last_decision_s: float = 0.0
     errors: list[Exception] = field(default_factory=list)
@@ -131,7 +133,7 @@ class ChainedFile:
         repeated = repeat_timed(self.comm, handed.run, limit_s, termination, min(most, handed.most))
         made.io_s = max(0.0, clock.seconds - repeated.decision_s)
         self._sync(target, made)
-        clock.stop()
+        made.barrier_s += clock.stop()
         made.elapsed_s, made.repetitions, made.decisions = clock.total_s, repeated.repetitions, repeated.decisions
         made.barrier_s += repeated.barrier_s
         made.broadcast_s = repeated.broadcast_s
@@ -178,8 +180,9 @@ class ChainedFile:
                 self._tell(made, target, work, sets_view=sets_view, hints=hints)
             before_s = clock.seconds
             handed.run(0, count)
-            made.io_s += clock.seconds - before_s
-            made.last_call_s = (clock.seconds - before_s) / max(1, count)
+            after_s = clock.seconds
+            made.io_s += after_s
+            made.last_call_s = (after_s - before_s) / max(1, count)
             done += count
             if done >= repetitions:
                 self._sync(target, made)
@@ -188,7 +191,7 @@ class ChainedFile:
             made.errors += handed.check(count)
             if after is not None:
                 after(handed.part(0), kept[0])
-        made.elapsed_s = clock.total_s
+        made.elapsed_s, made.aside_s = clock.total_s, clock.aside_s
         return made
 
     def hints_in_force(self) -> dict[str, str]:
@@ -237,8 +240,8 @@ class _Clock:
 
     def __init__(self, comm: MPI.Comm) -> None:
         self._comm = comm
-        self._begun_ns = 0
-        self.total_s = 0.0
+        self._begun_ns = self._stopped_ns = 0
+        self.total_s = self.aside_s = 0.0
         self.started = False
 
     @property
@@ -247,17 +250,19 @@ class _Clock:
         return (time.perf_counter_ns() - self._begun_ns) / 1e9
 
     def start(self) -> None:
-        self.started = True
         self._comm.Barrier()
         self._begun_ns = time.perf_counter_ns()
+        if self.started:
+            self.aside_s += (self._begun_ns - self._stopped_ns) / 1e9
+        self.started = True
 
     def stop(self) -> float:
         """Wait for all; seconds of waiting."""
         before_ns = time.perf_counter_ns()
         self._comm.Barrier()
-        now_ns = time.perf_counter_ns()
-        self.total_s += (now_ns - self._begun_ns) / 1e9
-        return (now_ns - before_ns) / 1e9
+        self._stopped_ns = time.perf_counter_ns()
+        self.total_s += (self._stopped_ns - self._begun_ns) / 1e9
+        return (self._stopped_ns - before_ns) / 1e9
 
 
 def _unwanted(_part: Plan) -> Payload:
