@@ -97,7 +97,8 @@ def protocol_lines(run: Run) -> list[str]:
 
 _PATTERN_HEAD = (
     f"  {'pattern':<22} {'T_p':>8} {'l':>9} {'L':>9} {'r':>7} {'bytes':>13} {'t_pat':>9} {'io':>8} {'barrier':>8} "
-    f"{'bcast':>8} {'sync':>8} {'last io':>9} {'last dec':>9} {'dec/io':>7} {'all/all':>7} {'MB/s':>10}  flags, hints"
+    f"{'bcast':>8} {'sync':>8} {'aside':>8} {'last io':>9} {'last dec':>9} "
+    f"{'dec/io':>7} {'all/all':>7} {'MB/s':>10}  flags, hints"
 )
 
 
@@ -112,8 +113,8 @@ def _pattern_line(one: PatternResult) -> str:
     return (
         f"  {one.row.name + ' ' + one.row.kind + ' ' + one.row.label:<22} {one.scheduled_s:>8.3f} "
         f"{one.chunk_bytes:>9} {one.call_bytes:>9} {one.repetitions:>7} {one.moved_bytes:>13} {one.elapsed_s:>9.4f} "
-        f"{one.io_s:>8.4f} {one.barrier_s:>8.4f} {one.broadcast_s:>8.4f} {one.sync_s:>8.4f} {one.last_call_s:>9.6f} "
-        f"{one.last_decision_s:>9.6f} {ratio:>7} {share:>7} {one.rate:>10.3f}  {notes}"
+        f"{one.io_s:>8.4f} {one.barrier_s:>8.4f} {one.broadcast_s:>8.4f} {one.sync_s:>8.4f} {one.aside_s:>8.4f} "
+        f"{one.last_call_s:>9.6f} {one.last_decision_s:>9.6f} {ratio:>7} {share:>7} {one.rate:>10.3f}  {notes}"
     ).rstrip()
 
 

@@ -29,13 +29,17 @@ from pytest_pario.workloads.beffio.settings import Settings
 from pytest_pario.workloads.beffio.sizes import Segment, derive_segment, pattern_of, plans_of
 from pytest_pario.workloads.beffio.space import pattern_room, type_room
 from pytest_pario.workloads.beffio.table import Row, rows_of
+from pytest_pario.workloads.beffio.validity import WARM
 from pytest_pario.workloads.hints import classify_hints, group_hints
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 READ_AT_ONCE = 64 * MiB
-"""Bytes that a rank reads between two looks at what it got; the clock stands still meanwhile."""
+"""Least bytes that a rank reads between two looks at what it got; the clock stands still meanwhile."""
+LATEST = ("last_call_s", "last_decision_s")
+LIMIT_PARTS, MEMORY_PARTS = 4, 16
+"""A rank reads up to these parts of its limit of memory, and of its memory, at once."""
 SEGMENTED_TYPES = 2
 """Types 3 and 4 have segments of one length."""
 
@@ -60,6 +64,8 @@ class Surroundings:
     """Names the job: parts of two jobs never make one value."""
     free_bytes: int | None = None
     """Free space before the first file of any partition; None where there is one partition only, which looks itself."""
+    memory_limit: int = 4 * READ_AT_ONCE
+    """Most memory for buffers of one rank."""
 
 
 class PartitionRun:
@@ -192,7 +198,7 @@ class PartitionRun:
                 target,
                 self.counts[row.number],
                 filling=lambda part: make_reading_room(target, part),
-                chunk_bytes=READ_AT_ONCE,
+                chunk_bytes=self._read_at_once,
                 after=lambda part, room: verify_read(target, part, content, room),
                 **common,
             )
@@ -206,6 +212,12 @@ class PartitionRun:
         if step.access != "read" and not mpi.agree(self.comm, bool(made.errors)):
             self._verify(step, target, base, content)
         return made
+
+    @property
+    def _read_at_once(self) -> int:
+        """Bytes: the more, the fewer pauses."""
+        most = min(self.around.memory_limit // LIMIT_PARTS, self.settings.machine.memory_bytes // MEMORY_PARTS)
+        return max(READ_AT_ONCE, most)
 
     def _verify(self, step: Step, target: Target, base: int, content: Content) -> None:
         """Compare what this pattern wrote, by plain reads of other ranks than the writer (GEN-04)."""
@@ -292,7 +304,7 @@ class PartitionRun:
         self, step: Step, made: PatternPass, open_s: float | None, close_s: float | None, hints: dict[str, Any]
     ) -> PatternResult:
         """One result for all ranks: bytes of all, seconds of the slowest."""
-        names = ("elapsed_s", "io_s", "barrier_s", "broadcast_s", "lost_s", "sync_s", "last_call_s", "last_decision_s")
+        names = ("elapsed_s", "io_s", "barrier_s", "broadcast_s", "lost_s", "sync_s", "aside_s", *LATEST)
         mine = [getattr(made, name) for name in names]
         told = self.comm.allgather((made.moved_bytes, open_s, close_s, *mine))
         most = {name: max(one[3 + place] for one in told) for place, name in enumerate(names)}
@@ -325,6 +337,7 @@ class PartitionRun:
         if step.row.type >= 3 and self.segment is not None:
             flags += ["segment_capped"] if self.segment.capped else []
             flags += ["derived_incomplete"] if self.segment.missing else []
-        if self.cache is not None and self.cache.state not in ("cold", "client-cold"):
-            flags.append(f"caches_{self.cache.state}")
+        flags += ["paused"] if result.is_paused else []
+        if self.cache is not None and self.cache.state != "cold":
+            flags.append(f"{WARM}{self.cache.state}")
         return tuple(flags)

@@ -15,6 +15,9 @@ from pytest_pario.workloads.beffio.table import ROWS, TYPES, Row, rows_of
 OVERHEAD_LIMIT = 0.1
 """Barrier and broadcast have to be ten times cheaper than one access (BEFF-25)."""
 
+PAUSED_SHARE = 0.1
+"""More time beside a pattern than this share of its own is flagged."""
+
 ONE_JOB = "one job for all of it"
 """What is missing where a value would be made from the parts of several jobs."""
 
@@ -57,6 +60,9 @@ class PatternResult:
     lost_s: float | None = None
     """Barriers and broadcasts of the process that spent most in them; None in results of older files."""
 
+    aside_s: float = 0.0
+    """Between its first and last call, while the clock stood: of reads, what was read is verified meanwhile."""
+
     @property
     def row(self) -> Row:
         """Its row of the table."""
@@ -66,6 +72,11 @@ class PatternResult:
     def rate(self) -> float:
         """MB/s, n * L * r / t_pat (OQ-15: 10^6)."""
         return self.moved_bytes / self.elapsed_s / MB
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the storage had a pause, in which to read ahead, that matters beside the time that counts."""
+        return self.aside_s > PAUSED_SHARE * self.elapsed_s
 
     @property
     def decision_ratio(self) -> float | None:

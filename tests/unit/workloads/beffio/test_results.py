@@ -88,6 +88,12 @@ def test_plain_data_and_back() -> None:  # BEFF-34
     assert collect([*told, told[0]]).patterns[0] == found.patterns[0]
 
 
+@pytest.mark.parametrize(("aside_s", "paused"), [(0.0, False), (0.2, False), (0.21, True)])
+def test_a_pause_that_matters(aside_s: float, paused: bool) -> None:
+    # a tenth of 2 s
+    assert result(4, "read", aside_s=aside_s).is_paused is paused
+
+
 def decided(call_s: float, decision_s: float, decisions: int, calls: int) -> PatternResult:
     times = {"last_call_s": call_s, "last_decision_s": decision_s, "io_s": calls * call_s}
     return dataclasses.replace(result(4), decisions=decisions, repetitions=calls, **times)  # type: ignore[arg-type]
@@ -204,15 +210,31 @@ def test_each_access_method_that_counts_must_outgrow_the_cache() -> None:  # BEF
     assert named("cache rule", settings(fs_cache_bytes=1), unread).reached == "not reached"
 
 
-def test_warm_caches_are_told() -> None:  # BEFF-41, BEFF-42
-    def flagged(flag: str) -> Results:
-        return Results((dataclasses.replace(whole().patterns[-1], flags=(flag,)), *whole().patterns[:-1]))
+def flagged(flag: str) -> Results:
+    return Results((dataclasses.replace(whole().patterns[-1], flags=(flag,)), *whole().patterns[:-1]))
 
+
+def test_warm_caches_are_told() -> None:  # BEFF-41, BEFF-42
     small_cache = settings(fs_cache_bytes=MiB)
     assert not is_valid(criteria(small_cache, flagged("caches_cached"), 0))
     assert "1 patterns found their file in a cache" in named("caches", small_cache, flagged("caches_cached")).told
-    assert "not seen before 1 patterns" in named("caches", small_cache, flagged("caches_unknown")).told
-    assert "beff_flush=no" in named("caches", settings(flush=False), whole()).told
+
+
+@pytest.mark.parametrize(
+    ("flush", "flag", "told"),
+    [
+        (True, "caches_client-cold", "no page on clients; servers not flushed: the cache rule decides"),
+        (True, "caches_unknown", "not seen before 1 patterns: the cache rule decides"),
+        (False, "", "left as they were (beff_flush=no): the cache rule decides"),
+    ],
+)
+def test_what_was_not_shown_to_be_cold_is_as_the_cache_rule_says(flush: bool, flag: str, told: str) -> None:
+    # BEFF-41, BEFF-42: servers may hold what no client has
+    results = flagged(flag) if flag else whole()
+    for cache, reached in ((None, "unknown"), (MiB, "reached"), (GiB, "not reached")):
+        found = named("caches", settings(fs_cache_bytes=cache, flush=flush), results)
+        assert (found.reached, found.told) == (reached, told)
+    assert named("caches", settings(), whole()).told == "empty before rewrite and read"
 
 
 def test_validity_of_release_1() -> None:  # BEFF-41
