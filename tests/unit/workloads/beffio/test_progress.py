@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import dataclasses
 import time
 
 import pytest
 
 from pytest_pario.fixtures.beffio_progress import ProgressLine
 from pytest_pario.workloads.beffio.progress import SMALL, Progress
+from pytest_pario.workloads.beffio.results import PatternResult
 from pytest_pario.workloads.beffio.schedule import Step, order
+from tests.unit.workloads.beffio.test_results import result
 
 WHOLE = order([2], "2.0", "type0")
 UNIT_S = 60 / 150
@@ -15,6 +18,10 @@ WRITTEN = 22 + 12 + 10
 
 def by_id(steps: tuple[Step, ...], name: str) -> Step:
     return next(step for step in steps if step.id == name)
+
+
+def at_rate(number: int, mb_s: float) -> PatternResult:
+    return dataclasses.replace(result(number), moved_bytes=int(2e6 * mb_s))
 
 
 def test_a_whole_run() -> None:
@@ -53,15 +60,23 @@ def test_the_line() -> None:
     line, now = ProgressLine(Progress(chosen, UNIT_S)), time.mktime((2026, 1, 2, 3, 12, 30, 0, 0, -1))
     told = line.text(chosen[0], None, 100.0, now)
     assert told == "b_eff_io n=2 write separated 32k: 0% done, 0.0 of 0.8 s scheduled"
-    assert line.text(chosen[2], 812.34, 110.0, now) == (
-        "b_eff_io n=2 read separated 32k: 50% done, 0.8 of 0.8 s scheduled, 812.3 MB/s, ends about 03:12:40"
+    # the rate is that of the pattern before, and says so
+    after = line.text(chosen[1], at_rate(20, 812.34), 105.0, now)
+    assert after.startswith(
+        "b_eff_io n=2 write separated 1k: 25% done, 0.4 of 0.8 s scheduled, last: p20 32k 812.3 MB/s,"
+    )
+    assert line.text(chosen[2], at_rate(21, 1.0), 110.0, now) == (
+        "b_eff_io n=2 read separated 32k: 50% done, 0.8 of 0.8 s scheduled, "
+        "last: n=2 write p21 1k 1.0 MB/s, ends about 03:12:40"
     )
     reads = tuple(step for step in chosen if step.access == "read")
     assert "scheduled" not in ProgressLine(Progress(reads, UNIT_S)).text(reads[0], None, 0.0, now)
 
 
-def test_a_log_has_a_line_where_an_access_method_begins() -> None:
-    chosen = tuple(step for step in order([1, 2], "2.0", "type0") if step.row.kind == "seg_coll")
+def test_a_log_has_a_line_where_a_type_begins() -> None:
+    chosen = tuple(step for step in order([1, 2], "2.0", "type0") if step.row.type in (0, 4))
     line = ProgressLine(Progress(chosen, UNIT_S))
     told = [step.id for step in chosen if line.begins(step)]
-    assert told == [f"n{n}-{access}-seg_coll-p34-1M" for access in ("write", "read") for n in (1, 2)]
+    kinds = {"write": ("scatter-p00-1M", "seg_coll-p34-1M"), "rewrite": ("scatter-p00-1M",)}
+    kinds["read"] = kinds["write"]
+    assert told == [f"n{n}-{access}-{kind}" for access in kinds for n in (1, 2) for kind in kinds[access]]
