@@ -346,6 +346,16 @@ def test_refused_before_any_io(arguments: list[str], told: str, tmp_path: Path) 
     assert done.told == {}
 
 
+def test_another_strategy_is_no_benchmark_of_calls(tmp_path: Path) -> None:  # BEFF-03
+    given = ["--pario-dir", str(tmp_path), "--pario-strategy", "two_phase:agents=1", "-rs"]
+    job = run_pytest(2, SUITE, str(ROOT / "suites" / "test_btio.py"), *given, directory=tmp_path)
+    assert job.status == 0, job.output[-3000:]
+    assert set(job.counts()) == {"skipped"}
+    for name in ("b_eff_io", "BTIO"):
+        assert f"{name} is defined by the calls of the MPI library, not by --pario-strategy two_phase:" in job.output
+    assert not list(tmp_path.glob("pario-*"))
+
+
 def test_what_deciding_costs_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # BEFF-25, BEFF-28
     with fast_scratch(tmp_path) as scratch:
         given = ["--dir", str(scratch), "--limit", "2M", "--mpiexec", str(MPIEXEC)]
