@@ -14,6 +14,7 @@ from pytest_pario.workloads.beffio.averages import ACCESSES, DEFINITIONS, Defini
 from pytest_pario.workloads.beffio.table import TYPES
 
 SETTINGS = (
+    "release",
     "mpart",
     "noshared",
     "limit_bytes",
@@ -80,7 +81,7 @@ def _saved(name: str, told: Sequence[Mapping[str, Any]], overview: Mapping[str, 
     # a run that was saved before the overview was has its settings with the system value, if with anything
     facts = overview or next((one for one in told if one["part"] == "system"), {})
     valid = facts.get("valid")
-    settings = dict(facts.get("settings", {}))
+    settings = {**facts.get("settings", {}), **{key: facts[key] for key in ("release",) if key in facts}}
     return Saved(name, definition, float(told[0]["T"]), types, settings, valid if isinstance(valid, bool) else None)
 
 
@@ -118,6 +119,8 @@ def _run_line(run: Saved) -> str:
     """What a run was: hints, T, MPART, validity."""
     validity = {True: "valid for comparison", False: "NOT VALID for comparison", None: "validity not saved"}[run.valid]
     hints = run.settings.get("hints") or ("no hint file" if run.settings else "hint file not saved")
+    given = run.settings.get("given_hints") or {}
+    hints += f" ({' '.join(f'{key}={value}' for key, value in sorted(given.items()))} by parameters)" if given else ""
     mpart = f"MPART {run.settings['mpart']} B" if "mpart" in run.settings else "MPART not saved"
     nothing = "" if run.types else "; no type of it is complete: nothing to compare"
     return f"{run.name}: {hints}, T = {run.total_s:g} s, {mpart}, {validity}{nothing}"

@@ -21,9 +21,11 @@ def partition_facts(run: Run, n: int) -> dict[str, Any]:
 
 
 def system_facts(run: Run) -> dict[str, Any]:
-    """What the run was asked for, and how it stands to the rules of validity."""
-    found = run.criteria
+    """The value by each definition, what the run was and was asked for, and how it stands to the rules of validity."""
+    found, partitions = run.criteria, run.settings.partitions
     return {
+        "by_definition": {one: system_of(run.results, one, partitions).value for one in DEFINITIONS},
+        "header": {name: str(value) for name, value in run.header.items()},
         "settings": run.settings.plain(),
         "criteria": [dataclasses.asdict(one) for one in found],
         "valid": is_valid(found),
@@ -44,6 +46,7 @@ def overview(run: Run) -> dict[str, Any]:
         }
     return {
         "definition": s.definition,
+        "release": run.header.get("release"),
         "T": s.total_s,
         "value_mb_s": system.value,
         "n": system.partition,

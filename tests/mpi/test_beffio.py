@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pytest_pario import __version__
 from pytest_pario.cli import main
 from pytest_pario.workloads.beffio.table import ROWS
 from tests.mpi.jobs import Job, fast_scratch, run_pytest
@@ -129,6 +130,10 @@ def test_the_whole_suite(tmp_path: Path) -> None:  # BEFF-01, BEFF-36..38, BEFF-
         r"^b_eff_io n=2 read seg_coll 1M: .* last: p33 fill [\d.]+ MB/s, ends", done.job.output, re.MULTILINE
     )
     assert done.overview["value_mb_s"] == system["value_mb_s"]
+    assert {one["release"] for one in (*done.told.values(), done.overview)} == {
+        f"pytest-pario {__version__}"
+    }  # BEFF-67
+    assert done.overview["header"]["host"]
     header = done.report("summary.txt")  # BEFF-04
     assert re.search(r"^  MPI library +\S+", header, re.MULTILINE)
     assert re.search(r"^  threads +1 of each process does I/O$", header, re.MULTILINE)

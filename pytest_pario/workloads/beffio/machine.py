@@ -12,19 +12,20 @@ from pytest_pario.environment.machine import memory_limit
 from pytest_pario.workloads.beffio.settings import Machine
 
 STEPS = 8
-"""Memory that was found out is rounded down to so many steps in each doubling."""
+"""Memory from which MPART follows is rounded down to so many steps in each doubling."""
 
 
 def detect_machine(hostnames: Sequence[str]) -> Machine:
     """Memory of root's node, shared out among its ranks; all nodes are taken to be alike.
 
-    MPART follows from it: a few MiB more or less, as another kernel reserves them, must not make another benchmark.
+    MPART follows from that of one process: a few MiB more or less, as another kernel reserves them, must not make
+    another benchmark. The total is as it was found.
     """
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    node_bytes = round_memory(min(total, memory_limit(Context(os.curdir)) or total))
+    node_bytes = min(total, memory_limit(Context(os.curdir)) or total)
     per_node = Counter(hostnames)
     most = max(per_node.values())
-    return Machine(len(hostnames), most, node_bytes // most, node_bytes * len(per_node))
+    return Machine(len(hostnames), most, round_memory(node_bytes) // most, node_bytes * len(per_node))
 
 
 def round_memory(found_bytes: int) -> int:

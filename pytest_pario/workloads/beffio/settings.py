@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_pario.errors import ParameterError
@@ -85,6 +85,8 @@ class Settings:
     fs_cache_bytes: int | None = None
     dedicated: str = "unknown"
     hints: HintFile | None = None
+    given_hints: Mapping[str, str] = field(default_factory=dict)
+    """Requested for every file by parameters; those of the hint options file win."""
     flush: bool = True
     limit_bytes: int | None = None
     """Most bytes that all processes together move in one time-driven pattern."""
@@ -180,13 +182,15 @@ class Settings:
         machine = dataclasses.asdict(self.machine)
         more = {"mpart": self.mpart, "partition_s": self.partition_s, "shares": self.shares}
         hints = self.hints.path if self.hints else None
-        return {**found, **machine, **more, "partitions": list(self.partitions), "hints": hints}
+        told = {"partitions": list(self.partitions), "hints": hints, "given_hints": dict(self.given_hints)}
+        return {**found, **machine, **more, **told}
 
     @property
     def asked(self) -> dict[str, object]:
         """What the patterns of two jobs must have in common to stand in one table."""
         hints = self.hints.digest if self.hints else None
-        return {"definition": self.definition, "schedule": self.schedule, "hint_rules": hints}
+        given = dict(self.given_hints)
+        return {"definition": self.definition, "schedule": self.schedule, "hint_rules": hints, "given_hints": given}
 
 
 def read_settings(
@@ -232,6 +236,7 @@ def read_settings(
         flush=bool(parameters["beff_flush"]),
         limit_bytes=given("beff_limit") or limit,
         hints=hints,
+        given_hints=parameters.hints,
         **chosen,
     )
 

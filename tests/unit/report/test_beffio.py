@@ -37,6 +37,11 @@ def test_protocol() -> None:  # BEFF-28, BEFF-34, BEFF-61
     assert "t_open 0.5000 s" in text
     assert "b_eff_io (definition 2.0)" in text
     assert "b_eff_io (definition 1.x)" in text  # BEFF-38: both where the data suffice
+    for report in (lines, summary_lines(RUN), terminal_lines(RUN, [])):
+        system = [line for line in report if line.startswith("b_eff_io (definition ")]
+        assert [line.split("(definition ")[1][:3] for line in system] == ["2.0", "1.x"]
+        assert system[0].endswith("on 2 processes, NOT VALID for comparison")
+        assert system[1].endswith("on 2 processes, for information only")
     assert "read, weighted average of the types" in text
     assert all(line.index("   aside ") for line in lines if "last io" in line)
 
@@ -59,6 +64,7 @@ def test_summary() -> None:  # BEFF-01, BEFF-05, BEFF-62
 
 def test_what_was_not_measured_is_a_dash() -> None:  # BEFF-62
     part = Run(settings(), Results((result(0), result(4))))
+    assert sum(line.startswith("b_eff_io (definition") for line in summary_lines(part)) == 1
     text = "\n".join(summary_lines(part))
     row = next(line for line in text.splitlines() if line.strip().startswith("32k "))
     assert row.split()[2:] == ["-"] * 4
@@ -85,7 +91,8 @@ def test_header() -> None:  # BEFF-04, BEFF-08, BEFF-52
         ("non-standard", "nothing"),
     ):
         assert re.search(rf"^  {name} +{re.escape(value)}$", text, re.MULTILINE), text
-    other = "\n".join(header_lines(Run(settings(max_chunk=1 << 20), whole())))
+    other = "\n".join(header_lines(Run(settings(max_chunk=1 << 20, given_hints={"cb_nodes": "2"}), whole())))
+    assert re.search(r"options +.*, cb_nodes=2,", other)
     assert re.search(r"non-standard +MPART 1048576 B in place of 2097152 B \(max_chunk\)", other)
     assert re.search(r"filesystem's cache +unknown \(beff_fs_cache\)", other)
 
@@ -103,6 +110,12 @@ def test_the_overview_of_a_whole_run() -> None:  # BEFF-38, BEFF-41, BEFF-62
     assert (told["n"], told["missing"]) == (2, [])
     assert told["value_mb_s"] == told["partitions"]["2"]["value_mb_s"] > 0
     assert set(told["partitions"]["2"]["by_definition"]) == {"1.x", "2.0"}
+    assert told["by_definition"] == told["partitions"]["2"]["by_definition"]
+    assert told["by_definition"]["2.0"] == told["value_mb_s"]
+    assert told["by_definition"]["1.x"] > 0
+    # BEFF-67
+    assert (told["definition"], told["release"]) == ("2.0", "pytest-pario 1")
+    assert told["header"]["path"] == "/data"
     assert told["settings"]["mpart"] == 2 << 20
     assert not told["valid"]
 
@@ -150,17 +163,24 @@ def test_hint_sets_side_by_side(tmp_path: Path) -> None:  # BEFF-37: the publish
 
 def facts(**more: object) -> dict[str, object]:
     told = {**settings().plain(), "hints": "second.hints", **more}
-    return {"settings": told, "valid": bool(more.get("noshared") is None)}
+    return {"release": "pytest-pario 1", "settings": told, "valid": bool(more.get("noshared") is None)}
 
 
 def test_runs_say_what_they_were(tmp_path: Path) -> None:  # BEFF-41, BEFF-44
     first = save(tmp_path, "second", told_of=facts())
-    second = save(tmp_path, "third", told_of=facts(noshared=True, mpart=1 << 20, hints=None))
+    third = {
+        **facts(noshared=True, mpart=1 << 20, hints=None, given_hints={"cb_nodes": "2"}),
+        "release": "pytest-pario 2",
+    }
+    second = save(tmp_path, "third", told_of=third)
     lines = compare_lines([read_saved(first), read_saved(second)])
     assert lines[0] == f"{first}: second.hints, T = 1800 s, MPART 2097152 B, valid for comparison"
-    assert lines[1] == f"{second}: no hint file, T = 1800 s, MPART 1048576 B, NOT VALID for comparison"
+    assert (
+        lines[1]
+        == f"{second}: no hint file (cb_nodes=2 by parameters), T = 1800 s, MPART 1048576 B, NOT VALID for comparison"
+    )
     warned = [line for line in lines if line.startswith("warning")]
-    assert [line.split()[1] for line in warned] == ["mpart", "noshared"]
+    assert [line.split()[1] for line in warned] == ["release", "mpart", "noshared"]
     plain = compare_lines([read_saved(save(tmp_path, "baseline"))])
     assert "hint file not saved, T = 1800 s, MPART not saved, validity not saved" in plain[0]
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from pytest_pario.errors import HintFileError, ParameterError
 from pytest_pario.units import GiB, MiB
+from pytest_pario.workloads.beffio import machine
 from pytest_pario.workloads.beffio.hintfile import InfoLimits
 from pytest_pario.workloads.beffio.machine import describe_system, detect_machine, round_memory
 from pytest_pario.workloads.beffio.settings import PARAMETERS, Machine, Settings, read_settings
@@ -137,10 +139,15 @@ def test_least_space() -> None:  # GEN-16
     assert 25 * MiB < each < 64 * MiB
 
 
-def test_the_machine_is_found_out() -> None:  # BEFF-04, BEFF-07, BEFF-52
+def test_the_machine_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:  # BEFF-04, BEFF-07, BEFF-52, BEFF-62
+    # 251.6 GiB: MPART follows from 240 GiB, shares of the total memory from what there is
+    node = 251 * GiB + 614 * MiB
+    monkeypatch.setattr(machine, "memory_limit", lambda _context: node)
+    monkeypatch.setattr(os, "sysconf", lambda name: {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 40}[name])
     found = detect_machine(["a", "a", "b", "b"])
     assert (found.ranks, found.processes_per_node) == (4, 2)
-    assert found.total_memory_bytes == 4 * found.memory_bytes
+    assert found.memory_bytes == 120 * GiB
+    assert found.total_memory_bytes == 2 * node
     assert set(describe_system()) == {"host", "operating system", "machine"}
 
 
@@ -170,3 +177,10 @@ def test_what_decides_the_values_is_part_of_the_schedule() -> None:  # BEFF-44, 
     found = [read(one).schedule for one in others]
     assert len({plain, *found}) == len(others) + 1
     assert read("beff_dedicated=yes", "beff_fs_cache=1G").schedule == plain
+
+
+def test_hints_by_parameters_are_part_of_what_was_asked_for() -> None:  # BEFF-57
+    plain, given = read(), read("hint:cb_nodes=2")
+    assert given.given_hints == given.plain()["given_hints"] == given.asked["given_hints"] == {"cb_nodes": "2"}
+    # tables of a resumed job never mix the two
+    assert plain.asked != given.asked
