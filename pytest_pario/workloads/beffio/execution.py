@@ -20,7 +20,7 @@ from pytest_pario.model import Access, Damage, Extents, Plan
 from pytest_pario.patterns.payload import Payload, ring_payload
 from pytest_pario.patterns.planning import period, plan
 from pytest_pario.patterns.stamp import Content
-from pytest_pario.patterns.verify import verify_file
+from pytest_pario.patterns.verify import merge, verify_file
 from pytest_pario.units import MiB
 from pytest_pario.workloads.beffio.hintfile import sendable
 from pytest_pario.workloads.beffio.results import PatternResult
@@ -40,6 +40,8 @@ READ_AT_ONCE = 64 * MiB
 LATEST = ("last_call_s", "last_decision_s")
 LIMIT_PARTS, MEMORY_PARTS = 4, 16
 """A rank reads up to these parts of its limit of memory, and of its memory, at once."""
+VERIFY_AT_ONCE = 256 * MiB
+"""Bytes of a file that are compared with one set of extent tables, which take up to a seventh of that."""
 SEGMENTED_TYPES = 2
 """Types 3 and 4 have segments of one length."""
 
@@ -220,17 +222,28 @@ class PartitionRun:
         return max(READ_AT_ONCE, most)
 
     def _verify(self, step: Step, target: Target, base: int, content: Content) -> None:
-        """Compare what this pattern wrote, by plain reads of other ranks than the writer (GEN-04)."""
-        comm, work = self.comm, plan(target.pattern, self.comm.size, self.counts[step.row.number], base)
-        damage = mpi.together(comm, step.id, lambda: self._look(step, target, work, content))
-        raise_together(comm, step.id, damage)
+        """Compare what this pattern wrote, by plain reads (GEN-04)."""
+        damage = mpi.together(self.comm, step.id, lambda: self._look(step, target, base, content))
+        raise_together(self.comm, step.id, damage)
 
-    def _look(self, step: Step, target: Target, work: Plan, content: Content) -> Damage | None:
-        comm, base = self.comm, work.base
+    def _look(self, step: Step, target: Target, base: int, content: Content) -> Damage | None:
+        """What this rank finds, some repetitions after the other: extent tables of all would fill the memory."""
+        each, count = self._each(target), self.counts[step.row.number]
+        # of a shared view the tables of all ranks are needed, else those of the one that is looked at
+        each = each if step.row.type <= 1 else each // self.comm.size
+        at_once = max(1, VERIFY_AT_ONCE // max(1, each))
+        parts = (
+            plan(target.pattern, self.comm.size, min(at_once, count - first), base, first)
+            for first in range(0, count, at_once)
+        )
+        return merge([self._look_at(step, target, part, content) for part in parts])
+
+    def _look_at(self, step: Step, target: Target, work: Plan, content: Content) -> Damage | None:
+        comm = self.comm
         if step.row.type <= 1:
-            return verify_file(target.path, work, content, begin=base, exact=False, part=(comm.rank, comm.size))
+            return verify_file(target.path, work, content, begin=work.base, exact=False, part=(comm.rank, comm.size))
         other = (comm.rank + 1) % comm.size
-        begin = base + (other * self.segment.length if step.row.type >= 3 and self.segment else 0)
+        begin = work.base + (other * self.segment.length if step.row.type >= 3 and self.segment else 0)
         return verify_file(target.file_of(other), work, content, rank=other, begin=begin, exact=False)
 
     def _agree(self, target: Target, step: Step, made: PatternPass) -> None:
