@@ -6,10 +6,12 @@ its place where it failed. No error leaves the pass, since the other ranks are i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from pytest_pario.access.passtrace import PassTrace
 from pytest_pario.measure.clock import Stopwatch
 from pytest_pario.model import Access, Pattern
 
@@ -27,10 +29,12 @@ class Deeds:
     """Calls that returned without an error, in order, like ones in a row once; a sync counts for what lies before it,
     so that one with an access behind it is struck out (CONS-45)."""
     errors: list[Exception] = field(default_factory=list)
+    trace: PassTrace | None = None
+    """Where calls are noted while tracing is on; data calls are told by those who made them."""
 
     def do(self, act: Act, action: Callable[[], object]) -> bool:
         """Make a call and note it; whether it went well."""
-        if not self.attempt(action):
+        if not self.attempt(act, action):
             return False
         if act == "access" and self.acts[-1:] == ["sync"]:
             self.acts.pop()
@@ -38,13 +42,18 @@ class Deeds:
             self.acts.append(act)
         return True
 
-    def attempt(self, action: Callable[[], object]) -> bool:
+    def attempt(self, name: str, action: Callable[[], object]) -> bool:
         """Make a call that belongs to another one, such as the setting of a view; its error is noted."""
+        begun_ns = 0 if self.trace is None else time.monotonic_ns()
         try:
             action()
         except Exception as error:
             self.errors.append(error)
+            if self.trace is not None:
+                self.trace.note(name, begun_ns, error)
             return False
+        if self.trace is not None and name != "access":
+            self.trace.note(name, begun_ns)
         return True
 
 

@@ -25,6 +25,7 @@ from pytest_pario.access.guard import GuardedFile
 from pytest_pario.access.handing import Handing
 from pytest_pario.access.info import as_info
 from pytest_pario.access.loops import Member, choose_loop
+from pytest_pario.access.passtrace import PassTrace, places_of, trace_pass
 from pytest_pario.access.target import Target
 from pytest_pario.errors import ParameterError, RemoteTaskError, ShortTransferError
 from pytest_pario.measure.clock import RankTimes
@@ -100,26 +101,37 @@ def run_pass(target: Target, work: Plan, phase: Access, payload: Payload, manner
             table, path = work.ranks[target.rank], str(target.own_file)
             delegated = DelegatedBatch(strategy, target.file_comm, target.pattern, table, payload, phase, path)
             stack.callback(delegated.free)
-            return _timed(target, phase, delegated, _PlainBytes(target, table.call_count), manner)
+            # the calls of a strategy trace themselves
+            return _timed(target, phase, delegated, _PlainBytes(target, table.call_count), manner, trace_pass(path))
         # what all ranks must do together comes first, then what may fail on one of them
         used, member = uses_view(target, work), choose_loop(manner.loop, comm=target.comm)
         shown, pattern = views(work, target.rank), as_called(target.pattern, manner)
         _require_even(target, work, pattern, phase, len(shown) if used else 0)
 
-        def lay_out() -> tuple[_Viewing, Batch]:
+        def lay_out() -> tuple[PassTrace | None, _Viewing, Batch]:
+            trace = trace_pass(str(target.own_file))
             viewing = _Viewing(target, work, shown, used, manner, stack)
-            return viewing, _lay_out(target, work, pattern, phase, payload, viewing, member)
+            return trace, viewing, _lay_out(target, work, pattern, phase, payload, viewing, member, trace)
 
-        viewing, batch = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
-        return _timed(target, phase, batch, viewing, manner)
+        trace, viewing, batch = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
+        return _timed(target, phase, batch, viewing, manner, trace)
 
 
 def _lay_out(  # noqa: PLR0917 - what a call needs
-    target: Target, work: Plan, pattern: Pattern, phase: Access, payload: Payload, viewing: _Viewing, member: Member
+    target: Target,
+    work: Plan,
+    pattern: Pattern,
+    phase: Access,
+    payload: Payload,
+    viewing: _Viewing,
+    member: Member,
+    trace: PassTrace | None,
 ) -> Batch:
+    table = work.ranks[target.rank]
     calls_of_views = [view.calls for view in viewing.shown] if viewing.used else None
-    offsets = explicit_offsets(target.pattern, work.ranks[target.rank], calls_of_views, viewing.etype)
-    return Batch(member, call_of(pattern, phase), target.pattern, offsets, payload, str(target.own_file))
+    offsets = explicit_offsets(target.pattern, table, calls_of_views, viewing.etype)
+    call, path, places = call_of(pattern, phase), str(target.own_file), places_of(pattern, table)
+    return Batch(member, call, target.pattern, offsets, payload, path, places=places, trace=trace)
 
 
 def as_called(pattern: Pattern, manner: Manner) -> Pattern:
@@ -156,17 +168,21 @@ def run_timed_pass(
         raise ParameterError(f"{target.pattern.name}: repeat", target.pattern.repeat.name, allowed)
     with contextlib.ExitStack() as stack:
 
-        def lay_out() -> tuple[_Viewing, Handing]:
-            handed = Handing(target, writing, member)
+        def lay_out() -> tuple[PassTrace | None, _Viewing, Handing]:
+            trace = trace_pass(str(target.own_file))
+            handed = Handing(target, writing, member, trace=trace)
             viewing = _Viewing(target, handed.plan, views(handed.plan, target.rank), used, manner, stack)
             handed.lay_out(0, viewing.etype if used else None)
-            return viewing, handed
+            return trace, viewing, handed
 
-        viewing, handed = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
+        trace, viewing, handed = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
         info = stack.enter_context(as_info(target.hints or None))
-        doing = _Repeating(target, handed, viewing, info, limit_s, manner.termination)
+        doing = _Repeating(target, handed, viewing, info, limit_s, manner.termination, trace)
         course = course_of(target.pattern, "write", intra_barriers=manner.intra_barriers)
         watch = carry_out(target.comm, doing, course)
+    if trace is not None:
+        handed.tell()
+        trace.write()
     assert doing.repeated is not None
     errors = doing.deeds.errors + handed.check(doing.repeated.repetitions)
     return Pass(watch.times(handed.moved_bytes), errors, doing.repeated, tuple(doing.deeds.acts))
@@ -194,11 +210,11 @@ class _Viewing:
     def steps(self, handle: MPI.File, deeds: Deeds) -> Iterator[int]:
         """Set each view in turn and say how many calls are made under it; after an error the next ones are set, too."""
         if not self.used:
-            deeds.attempt(lambda: _give_hints(handle, self._hints))
+            deeds.attempt("set_info", lambda: _give_hints(handle, self._hints))
             yield self._calls
             return
         for number in range(len(self.shown)):
-            deeds.attempt(functools.partial(self._set, handle, number))
+            deeds.attempt("set_view", functools.partial(self._set, handle, number))
             yield self.shown[number].calls
 
     def _set(self, handle: MPI.File, number: int) -> None:
@@ -217,7 +233,7 @@ class _PlainBytes:
 
     def steps(self, handle: MPI.File, deeds: Deeds) -> Iterator[int]:
         """All calls at once."""
-        deeds.attempt(lambda: _give_hints(handle, self._hints))
+        deeds.attempt("set_info", lambda: _give_hints(handle, self._hints))
         yield self._calls
 
 
@@ -231,8 +247,8 @@ def _give_hints(handle: MPI.File, hints: Mapping[str, str]) -> None:
 class _MpiFile:
     """The file of a target, opened by its communicator."""
 
-    def __init__(self, target: Target, phase: Access, info: MPI.Info) -> None:
-        self.deeds, self._target, self._info = Deeds(), target, info
+    def __init__(self, target: Target, phase: Access, info: MPI.Info, trace: PassTrace | None) -> None:
+        self.deeds, self._target, self._info = Deeds(trace=trace), target, info
         self._amode, self._path, self._comm = target.amode(phase), str(target.own_file), target.file_comm
         self._handle: MPI.File | None = None
 
@@ -246,7 +262,7 @@ class _MpiFile:
         """Open on all ranks of the file, who then all have it or all have an error."""
         self._handle = mpi.load().File.Open(self._comm, self._path, self._amode, self._info)
         if self._target.pattern.open.atomic:
-            self.deeds.attempt(lambda: self.handle.Set_atomicity(True))
+            self.deeds.attempt("set_atomicity", lambda: self.handle.Set_atomicity(True))
 
     def sync(self) -> None:
         """Bring what this rank wrote to the device."""
@@ -260,22 +276,23 @@ class _MpiFile:
 class _Calling(_MpiFile):
     """A pass over all calls of a batch."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - what the calls need
         self,
         target: Target,
         phase: Access,
         info: MPI.Info,
         batch: Batch | DelegatedBatch,
         viewing: _Viewing | _PlainBytes,
+        trace: PassTrace | None,
     ) -> None:
-        super().__init__(target, phase, info)
+        super().__init__(target, phase, info, trace)
         self._batch, self._viewing = batch, viewing
 
     def accesses(self, one_by_one: bool) -> Iterator[Callable[[], object]]:
         """The calls under each view."""
         if self._handle is None:
             return
-        self.deeds.attempt(lambda: self._batch.bind(self.handle))
+        self.deeds.attempt("access", lambda: self._batch.bind(self.handle))
         done = 0
         for calls in self._viewing.steps(self._handle, self.deeds):
             step = 1 if one_by_one else max(calls, 1)
@@ -295,8 +312,9 @@ class _Repeating(_MpiFile):
         info: MPI.Info,
         limit_s: float,
         termination: Termination,
+        trace: PassTrace | None,
     ) -> None:
-        super().__init__(target, "write", info)
+        super().__init__(target, "write", info, trace)
         self._handed, self._viewing, self._limit_s, self._termination = handed, viewing, limit_s, termination
         self.repeated: Repeated | None = None
 
@@ -313,16 +331,25 @@ class _Repeating(_MpiFile):
 
     def _run(self, first: int, last: int) -> None:
         if self._handle is not None:
-            self.deeds.attempt(lambda: self._handed.run(first, last))
+            self.deeds.attempt("access", lambda: self._handed.run(first, last))
 
 
-def _timed(
-    target: Target, phase: Access, batch: Batch | DelegatedBatch, viewing: _Viewing | _PlainBytes, manner: Manner
+def _timed(  # noqa: PLR0917 - what a pass needs
+    target: Target,
+    phase: Access,
+    batch: Batch | DelegatedBatch,
+    viewing: _Viewing | _PlainBytes,
+    manner: Manner,
+    trace: PassTrace | None,
 ) -> Pass:
     course = course_of(target.pattern, phase, intra_barriers=manner.intra_barriers)
     with as_info(target.hints or None) as info:
-        doing = _Calling(target, phase, info, batch, viewing)
+        doing = _Calling(target, phase, info, batch, viewing, trace)
         watch = carry_out(target.comm, doing, course)
+    if trace is not None:
+        if isinstance(batch, Batch):
+            batch.tell()
+        trace.write()
     moved = batch.moved()
     result = Pass(watch.times(int(moved.sum())), doing.deeds.errors + batch.errors, acts=tuple(doing.deeds.acts))
     _check_moved(result, batch, moved)

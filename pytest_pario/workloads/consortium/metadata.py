@@ -148,8 +148,8 @@ class Metadata:
                 raise Subject(str(self._top), self._comm.rank).translate(operation, error) from error
 
         return measure_phase(
-            self._comm, operation, translated, timed=TIMED[operation], rounds=counts[0], warmup_rounds=counts[1],
-            before=before, after=after,
+            self._comm, operation, translated, place=self._top, timed=TIMED[operation],
+            rounds=counts[0], warmup_rounds=counts[1], before=before, after=after,
         )  # fmt: skip
 
     def _open_all(self, mode: int) -> Work:

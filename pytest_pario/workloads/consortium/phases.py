@@ -11,9 +11,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_pario import mpi
+from pytest_pario.access.trace import Trace, trace_from_environment
 from pytest_pario.errors import RemoteTaskError
 from pytest_pario.measure.clock import clocks_agree
 from pytest_pario.measure.rounds import RoundSamples
@@ -122,43 +124,66 @@ def measure_phase(
     name: str,
     act: Callable[[], Work],
     *,
+    place: Path,
     timed: Sequence[str],
     rounds: int,
     warmup_rounds: int = 1,
     before: Callable[[], object] | None = None,
     after: Callable[[], object] | None = None,
 ) -> Phase:
-    """Repeat a phase on all processes; `before` and `after` prepare and verify each round, untimed.
+    """Repeat a phase on all processes at a place; `before` and `after` prepare and verify each round, untimed.
 
     An error in one of the three on some process ends the phase on all (ERR-13).
     """
-    agree = clocks_agree(comm)
-    done = []
+    agree, done = clocks_agree(comm), list[Round]()
+    world = mpi.load().COMM_WORLD.Get_rank()
+    trace = mpi.together(comm, f"tracing {name}", lambda: trace_from_environment(world))
     for number in range(warmup_rounds + rounds):
         if before is not None:
             settle(comm, f"preparing round {number} of {name}", before)
-        done.append(_one_round(comm, name, act, agree))
+        done.append(_one_round(comm, _Traced(name, act, place, trace), agree))
         if after is not None:
             settle(comm, f"verifying round {number} of {name}", after)
     warmups, kept = tuple(done[:warmup_rounds]), tuple(done[warmup_rounds:])
     return Phase(name, tuple(timed), comm.size, warmups, kept, find_flags(comm))
 
 
-def _one_round(comm: MPI.Comm, name: str, act: Callable[[], Work], agree: bool) -> Round:
+@dataclass(frozen=True)
+class _Traced:
+    """The timed part of a phase, of which a trace has one record for each round (GPFS-55)."""
+
+    name: str
+    act: Callable[[], Work]
+    place: Path
+    trace: Trace | None
+
+    def tell(self, begun_s: float, work: Work, failure: Exception | None) -> None:
+        """Write the record; after the clock has stopped."""
+        if self.trace is None:
+            return
+        if failure is not None:
+            self.trace.failure(self.name, str(self.place), None, None, failure, at_s=begun_s)
+        else:
+            moved = work.moved_bytes or None
+            self.trace.success(self.name, str(self.place), None, moved, moved, at_s=begun_s)
+
+
+def _one_round(comm: MPI.Comm, phase: _Traced, agree: bool) -> Round:
     codes = mpi.load()
     failure: Exception | None = None
     work = Work(0)
     comm.Barrier()
-    start_s = codes.Wtime()
+    begun_s, start_s = time.time(), codes.Wtime()
     begun_ns = clock_ns()
     try:
-        work = act()
+        work = phase.act()
     except Exception as error:
         failure = error
     elapsed_s = (clock_ns() - begun_ns) / 1e9
     interval = Interval(start_s, codes.Wtime(), elapsed_s)
+    phase.tell(begun_s, work, failure)
     told = comm.allgather((interval, work, failure is not None))
-    _leave(name, failure, [bad for _, _, bad in told])
+    _leave(phase.name, failure, [bad for _, _, bad in told])
     works = [one for _, one, _ in told]
     return Round(
         time=job_time([one for one, _, _ in told], clocks_agree=agree),

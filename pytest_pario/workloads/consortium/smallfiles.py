@@ -98,8 +98,8 @@ class SmallFiles:
             self.make()
             settle(self._comm, "verifying before the phase", self.check_created)
         done = measure_phase(
-            self._comm, phase, step.act, timed=TIMED[phase], rounds=rounds, warmup_rounds=warmup_rounds,
-            before=step.before, after=step.after,
+            self._comm, phase, step.act, place=self._top, timed=TIMED[phase],
+            rounds=rounds, warmup_rounds=warmup_rounds, before=step.before, after=step.after,
         )  # fmt: skip
         settle(self._comm, "removing files", self.remove)
         settle(self._comm, "verifying removal", self.check_gone)
