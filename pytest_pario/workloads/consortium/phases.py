@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_pario import mpi
 from pytest_pario.access.trace import Trace, trace_from_environment
+from pytest_pario.environment.load import HostsLoad
 from pytest_pario.errors import RemoteTaskError
 from pytest_pario.measure.clock import clocks_agree
 from pytest_pario.measure.rounds import RoundSamples
@@ -83,6 +84,12 @@ class Phase:
     rounds: tuple[Round, ...]
     flags: tuple[str, ...] = ()
     """What limits the validity of the numbers."""
+    load: Mapping[str, object] | None = None
+    """Who else used the hosts meanwhile; None where no host can tell."""
+    hints_requested: Mapping[str, str] = field(default_factory=dict)
+    """None for plain POSIX calls."""
+    hints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What became of them: accepted, changed, dropped, defaulted (GEN-12)."""
 
     @property
     def samples(self) -> RoundSamples:
@@ -100,6 +107,9 @@ class Phase:
         return {
             "operation": self.name,
             "flags": list(self.flags),
+            "load": self.load,
+            "hints_requested": dict(self.hints_requested),
+            "hints": {group: dict(hints) for group, hints in self.hints.items()},
             "timed": list(self.timed),
             "combined": "each round kept; rates of the best round as highest_*",
             "clients": self.clients,
@@ -120,7 +130,7 @@ class Phase:
 
 
 def measure_phase(
-    comm: MPI.Comm,
+    comm: MPI.Intracomm,
     name: str,
     act: Callable[[], Work],
     *,
@@ -138,14 +148,16 @@ def measure_phase(
     agree, done = clocks_agree(comm), list[Round]()
     world = mpi.load().COMM_WORLD.Get_rank()
     trace = mpi.together(comm, f"tracing {name}", lambda: trace_from_environment(world))
+    meter = HostsLoad(comm)
     for number in range(warmup_rounds + rounds):
         if before is not None:
             settle(comm, f"preparing round {number} of {name}", before)
         done.append(_one_round(comm, _Traced(name, act, place, trace), agree))
         if after is not None:
             settle(comm, f"verifying round {number} of {name}", after)
+    load = meter.stop()
     warmups, kept = tuple(done[:warmup_rounds]), tuple(done[warmup_rounds:])
-    return Phase(name, tuple(timed), comm.size, warmups, kept, find_flags(comm))
+    return Phase(name, tuple(timed), comm.size, warmups, kept, find_flags(comm, load), load)
 
 
 @dataclass(frozen=True)
@@ -211,8 +223,9 @@ def _parts(works: Iterable[Work]) -> list[str]:
     return list(dict.fromkeys(part for one in works for part in one.parts_s))
 
 
-def find_flags(comm: MPI.Comm) -> tuple[str, ...]:
-    """`oversubscribed` where some host has more processes than cores that they may use (GEN-19)."""
+def find_flags(comm: MPI.Comm, load: Mapping[str, object] | None) -> tuple[str, ...]:
+    """`oversubscribed` where a host has more processes than cores that they may use (GEN-19), `polluted` by others."""
     hosts = comm.allgather((mpi.load().Get_processor_name(), len(os.sched_getaffinity(0))))
     processes = Counter(host for host, _ in hosts)
-    return ("oversubscribed",) if any(processes[host] > cores for host, cores in hosts) else ()
+    flags = ("oversubscribed",) if any(processes[host] > cores for host, cores in hosts) else ()
+    return (*flags, "polluted") if load is not None and load["polluted"] else flags

@@ -58,7 +58,7 @@ class SmallFiles:
     """The files of all clients below one folder."""
 
     def __init__(
-        self, comm: MPI.Comm, directory: Path, layout: Files, seed: int = 0, name: str = "small-files"
+        self, comm: MPI.Intracomm, directory: Path, layout: Files, seed: int = 0, name: str = "small-files"
     ) -> None:
         """Make the data of all files, and the folders; collective."""
         self._comm, self._top, self._layout, self._name = comm, directory, layout, name
