@@ -101,11 +101,13 @@ def test_tile_io(overlap: int, phase: Access, clients: int, pario: Pario, comm: 
 @pytest.mark.extended
 @pytest.mark.pario_clients("all")
 @pytest.mark.parametrize("phase", ["write", "read"])
-@pytest.mark.parametrize("kind", ["segmented", "strided"])
+@pytest.mark.parametrize("kind", ["segmented", "strided", "segmented-posix"])
 def test_clients(kind: str, phase: Access, clients: int, pario: Pario) -> None:
     """Rate against the number of clients (CONS-09, GEN-17); the table below the run has the efficiencies."""
-    size, count = 1 * MiB, 4
-    layout = Segmented(size * count, (size,), count=count) if kind == "segmented" else Strided(size, ncalls=count)
-    record = pario.run(Pattern(f"clients-{kind}", layout, pointer="explicit"), phase, rounds=3)
+    size, count, name = 1 * MiB, 4, f"clients-{kind}"
+    layout = Strided(size, ncalls=count) if kind == "strided" else Segmented(size * count, (size,), count=count)
+    # CONS-03: what is contiguous exists in both
+    pattern = Pattern(name, layout, pointer="explicit", api="posix" if kind.endswith("posix") else "mpiio")
+    record = pario.run(pattern, phase, rounds=3)
     assert record.n == clients
-    pario.note(case=f"clients-{kind}-{phase}", clients=clients, sweep=f"clients-{kind}-{phase}")
+    pario.note(case=f"{name}-{phase}", clients=clients, sweep=f"{name}-{phase}")

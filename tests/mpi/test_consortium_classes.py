@@ -218,7 +218,7 @@ def test_allocation_and_sizes_reach_the_file(tmp_path: Path) -> None:  # CONS-46
     given = ["--pario-param", "allocation=preallocated", "--pario-param", "transfer_size=64K"]
     job, saved = run_suite(2, tmp_path, CLASSES, "-k", "sustained-write", *given, BLOCK_SIZE="256K")
     assert job.status == 0, job.output
-    assert len(saved) == 2
+    assert len(saved) == 3
     for info in saved.values():
         assert info["record"]["facts"]["allocation"].startswith("preallocated")
         assert info["moved_bytes"] == [2 * 256 * 1024] * 3

@@ -14,6 +14,7 @@ import pytest
 from pytest_pario.model import Pattern
 from pytest_pario.patterns import plan
 from pytest_pario.units import MiB
+from pytest_pario.workloads.consortium.class_rows import class_rows
 from pytest_pario.workloads.consortium.rows import rows
 from pytest_pario.workloads.parameters import resolve
 from pytest_pario.workloads.resonance.programs import rows as programs
@@ -56,6 +57,21 @@ def test_every_kind_exists_in_every_way(profile: str) -> None:
         # CONS-16: collective and independent, view and explicit; CONS-03: MPI-IO and POSIX
         assert {("mpiio", pointer, coll) for pointer in ("explicit", "individual") for coll in (True, False)} <= found
         assert ("posix", "explicit", False) in found
+
+
+@pytest.mark.parametrize("profile", ["quick", "nightly", "full"])
+def test_every_contiguous_test_exists_in_both_interfaces(profile: str) -> None:  # CONS-03
+    found: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for row in class_rows(profile, resolve(TABLE)):
+        assert row.pattern is not None
+        # the quick profile has one size by POSIX
+        size = row.given.whole("transfer_size") if profile != "quick" else 0
+        found[row.asked, row.pattern.open.prealloc, size].add(row.pattern.api)
+    assert all(apis == {"mpiio", "posix"} for apis in found.values())
+    if profile != "full":
+        names = [f"segmented{api}-{phase}" for api in ("", "-posix") for phase in ("write", "read")]
+        sweep = {f"test_clients[1-clients-{name}]" for name in names}
+        assert sweep <= set(collected(f"--pario-profile={profile}"))
 
 
 def test_rows_are_small_tests_of_one_thing_each() -> None:  # CONS-04
