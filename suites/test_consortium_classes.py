@@ -80,7 +80,7 @@ def test_direct(phase: Access, clients: int, pario: Pario, scratch_dir: Path, co
     "overlap", [pytest.param(0, marks=pytest.mark.concise), pytest.param(8, marks=pytest.mark.extended)]
 )
 def test_tile_io(overlap: int, phase: Access, clients: int, pario: Pario, comm: MPI.Intracomm) -> None:
-    """mpi-tile-io: a row of tiles, or as many as parameters ask for; more processes than tiles sit still (CONS-64)."""
+    """mpi-tile-io: a row of tiles, or as many as parameters ask for; processes without one take no part (CONS-64)."""
     suite: dict[str, object] = {"nr_tiles_x": comm.size, "sz_tile_x": 256, "sz_tile_y": 256, "overlap_x": overlap}
     suite |= {"filename": f"tiles-overlap{overlap}", "write_file": phase == "write"}
     unset = [name for name in (*FIELDS.values(), "collective") if name not in suite]
@@ -95,7 +95,7 @@ def test_tile_io(overlap: int, phase: Access, clients: int, pario: Pario, comm: 
     tile_bytes = tiles.nx * tiles.ny * tiles.sx * tiles.sy * tiles.elem
     assert set(record.samples.moved_bytes) == {tile_bytes}  # CONS-62: overlap is counted each time
     pario.note(tile_mib_s=list(tile_rates(record.samples)), sweep=f"{pattern.name}-{phase}")
-    assert record.n == clients
+    assert record.n == tiles.nx * tiles.ny <= clients
 
 
 @pytest.mark.extended

@@ -36,6 +36,11 @@ def plan(pattern: Pattern, n: int, repetitions: int | None = None, base: int = 0
     return Plan(pattern, n, repetitions, base, _Tables(pattern, n, repetitions, base))
 
 
+def team(pattern: Pattern, n: int) -> int:
+    """How many of `n` ranks take part in a pattern, from rank 0 on; the others are not to be measured (CONS-64)."""
+    return n if pattern.files == "each" else cast(Layout, pattern.layout).team(n)
+
+
 def period(pattern: Pattern, n: int) -> int:
     """Bytes by which one repetition moves on."""
     return _placed(pattern, n).period(_place(pattern, 0, n)[1])
