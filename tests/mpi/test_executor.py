@@ -22,10 +22,10 @@ CASES = Path(__file__).parent / "cases" / "executor"
         (1, "write,rewrite,read"),
         (2, "write,rewrite,read"),
         pytest.param(3, "write,rewrite,read", marks=pytest.mark.openmpi),
-        # each begins with a write that is verified, too
-        (4, "rewrite"),
-        (5, "read"),
-        (8, "read"),
+        # write, rewrite and read of one file, each verified
+        (4, "in-a-row"),
+        (5, "in-a-row"),
+        (8, "in-a-row"),
     ],
 )
 def test_every_layout_by_every_call(ranks: int, phases: str, tmp_path: Path) -> None:
