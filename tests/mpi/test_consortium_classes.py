@@ -218,10 +218,15 @@ def test_repetition_controllers(tmp_path: Path) -> None:
 
 
 def test_allocation_and_sizes_reach_the_file(tmp_path: Path) -> None:  # CONS-46, CONS-51
-    given = ["--pario-param", "allocation=preallocated", "--pario-param", "transfer_size=64K"]
+    asked = ["allocation=preallocated", "transfer_size=64K", "header_bytes=777", "filename=mine"]
+    given = [word for one in asked for word in ("--pario-param", one)]
     job, saved = run_suite(2, tmp_path, CLASSES, "-k", "sustained-write", *given, BLOCK_SIZE="256K")
     assert job.status == 0, job.output
     assert len(saved) == 3
+    # CONS-55: what a run has no use for is told, and nothing else
+    assert "parameters that no test used" in job.output
+    assert "filename = mine (command line)" in job.output
+    assert "header_bytes = " not in job.output
     for info in saved.values():
         assert info["record"]["facts"]["allocation"].startswith("preallocated")
         assert info["moved_bytes"] == [2 * 256 * 1024] * 3

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.model import Open, Pattern
-from pytest_pario.patterns import Segmented
 from pytest_pario.units import KiB, MiB, format_bytes
 from pytest_pario.workloads.consortium.classes import Class
-from pytest_pario.workloads.consortium.rows import block_and_transfer, other_calls
+from pytest_pario.workloads.consortium.rows import LAYOUTS, other_calls
 from pytest_pario.workloads.consortium.table import TABLE
 from pytest_pario.workloads.parameters import Parameters
 
@@ -75,20 +74,27 @@ def _allocation(kind: Class, own: str, given: Parameters) -> str:
 
 
 def _row(kind: Class, allocation: str, way: str, given: Parameters, *, is_concise: bool) -> ClassRow:
-    names = ("transfer_size", "block_size", "collective", *(("allocation",) if kind == "sustained-write" else ()))
+    names = (
+        "transfer_size",
+        "block_size",
+        "header_bytes",
+        "collective",
+        *(("allocation",) if kind == "sustained-write" else ()),
+    )
     used, pattern, problem = given.only(names), None, other_calls(given, coll=way == "coll")
     size = given.whole("transfer_size") or given.whole("block_size")
     name = f"{kind}-{format_bytes(size).replace(' ', '')}-{way}-{allocation}"
     try:
-        block, transfer = block_and_transfer(given)
+        header = given.whole("header_bytes") > 0
         pattern = Pattern(
             name,
-            Segmented(block, (transfer,), count=block // transfer),
+            LAYOUTS["segmented"](given),
             way == "coll",
             pointer="explicit",
             api="posix" if way == "posix" else "mpiio",
             sync="none" if kind == "cached-write" else "end",
-            open=Open(prealloc=allocation == "preallocated"),
+            # what lies before the data is sized beforehand and must stay untouched (GEN-05)
+            open=Open(prealloc=allocation == "preallocated", presize=header and allocation == "new"),
         )
     except ParameterError as error:
         problem = str(error)

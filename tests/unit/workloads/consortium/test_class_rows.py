@@ -44,6 +44,15 @@ def test_allocation_is_a_parameter_of_sustained_writes(allocation: str) -> None:
     )
 
 
+def test_a_header_comes_before_the_data() -> None:  # CONS-55
+    for row in class_rows("quick", given("header_bytes=777")):
+        assert row.pattern is not None
+        table = plan(row.pattern, 2).ranks[0]
+        assert (table.offsets[0], table.total_bytes) == (777, VOLUME["quick"])
+        assert row.pattern.open.presize != row.pattern.open.prealloc
+        assert row.given.plain()["header_bytes"] == {"value": 777, "origin": "command line"}
+
+
 def test_the_size_is_in_the_name() -> None:  # CONS-50
     assert all("-1MiB-" in row.name or "-32KiB-" in row.name for row in class_rows("quick", given()))
     found = class_rows("quick", given("transfer_size=8K", "block_size=2M"))
