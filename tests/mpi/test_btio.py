@@ -153,6 +153,14 @@ def test_the_suite_keeps_records_and_files(tmp_path: Path) -> None:
         told["total_s"] - saved["test_btio[S-solved-none-write]"]["btio"]["total_s"]
     )
     assert "non-conforming" in saved["test_btio[S-solved-epio-write]"]["record"]["flags"]
+    # and people are shown it
+    shown = job.output.partition("= BTIO =")[2].splitlines()
+    row = next(line.split() for line in shown if line.startswith("S full solved"))
+    assert row[3:6] == ["4", f"{told['total_s']:.3f}", f"{told['mops']:.0f}"], shown
+    assert row[10] == f"{told['overhead_s']:+.3f}"
+    assert any(line.startswith("as NPB 3.4 counts it") for line in shown)
+    bandwidths = [line for line in job.output.splitlines() if line.startswith("test_btio[S-solved-full-write]")]
+    assert any("computing included" in line for line in bandwidths)
     files = sorted((tmp_path / "scratch").glob("*/btio.*.out"))
     assert len(files) == 3
     assert run_pario("btio", "verify", str(files[0]), "--class", "S", directory=tmp_path).status == 0

@@ -152,5 +152,10 @@ class BtioResult:
             "ns_per_point_and_step": self.ns_per_point,
             "norms": {one.name: list(one.found) for one in self.comparisons},
             "deviations": {one.name: one.deviation for one in self.comparisons},
-            **({} if self.read is None else {"readback_s": self.read.elapsed_s[0]}),
+            "flags": list(self.flags),
+            **({} if self.read is None else self._readback(self.read)),
         }
+
+    def _readback(self, read: Samples) -> dict[str, float]:
+        seconds = read.elapsed_s[0]
+        return {"readback_s": seconds, "readback_bytes_per_s": read.moved_bytes[0] / seconds}
