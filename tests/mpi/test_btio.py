@@ -74,6 +74,9 @@ def test_published_norms_on_any_number_of_ranks(n: int, others: tuple[str, ...],
     # every number of ranks leaves the same bytes
     assert records[0]["digests"] == dict.fromkeys(("full", "simple", "fortran"), digest)
     edge = int(n**0.5)
+    for name, used in records[0]["memory"].items():
+        # twice the 46 doubles that the reference holds of a point, halos of one point included
+        assert used < 2 * 46 * 8 * edge * (find_class(name).size // edge + 2) ** 3
     assert sum(records[0]["epio"]) == SMALL.total_bytes + 8 * n * edge * SMALL.fields
     if cold:
         assert sum(record["hits"] for record in records) == 15

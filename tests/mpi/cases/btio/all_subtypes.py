@@ -21,7 +21,10 @@ if COMM.rank == 0:
         digests[subtype] = hashlib.sha256((DIRECTORY / f"btio.{subtype}.out").read_bytes()).hexdigest()
 sizes = [path.stat().st_size for path in sorted(DIRECTORY.glob("btio.epio.out.*"))]
 COMM.Barrier()
+memory = {}
 for other in sys.argv[2:]:
-    found[other] = {one.name: one.deviation for one in run(*other.split("-"), keep=False).comparisons}
+    result = run(*other.split("-"), keep=False)
+    found[other] = {one.name: one.deviation for one in result.comparisons}
+    memory[other[0]] = result.memory_bytes
 hits = sum(kernels()["sweep_across"].stats.cache_hits.values())
-tell(found=found, digests=digests, epio=sizes, hits=hits)
+tell(found=found, memory=memory, digests=digests, epio=sizes, hits=hits)
