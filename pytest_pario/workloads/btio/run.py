@@ -42,6 +42,8 @@ SPARE = 1.05
 """Room that a filesystem needs beside the data."""
 SOLVED_DOUBLES = 60
 """Doubles per point that a solver takes, halos and rows between sweeps included; an upper bound for large cells."""
+POINT_NS = {"compiled": 100.0, "numpy": 5300.0}
+"""Nanoseconds of a core for one interior point and step, about, with each engine."""
 PAUSED_SHARE = 0.1
 """More time beside the read-back, or the output of replay, than this share of it is flagged."""
 
@@ -81,6 +83,11 @@ class Run:
         """Bytes that one rank takes, about."""
         points = self.problem.size**3 / ranks
         return int(points * (POINT_BYTES + (8 * SOLVED_DOUBLES if self.mode == "solved" else 0)))
+
+    def estimated_s(self, engine: str, ranks: int) -> float:
+        """Seconds of computing with a core for each rank, about; 0 in replay."""
+        work = self.problem.interior * self.problem.steps if self.mode == "solved" else 0
+        return work * POINT_NS[engine] * 1e-9 / ranks
 
 
 def require_room(run: Run, ranks: int, directory: Path, on_node: int = 1) -> None:
