@@ -44,6 +44,8 @@ class Finding:
     """Interval of the effect, bootstrapped over nights."""
     since: str = ""
     """Date of the first night at the new level."""
+    begun: int = -1
+    """Its place among the nights; -1 where there is none."""
     nights: int = 0
     """How many valid nights have been at it; for other states how many the window has."""
     changed: tuple[Difference, ...] = ()
@@ -63,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Event:
-    """Tests of one group that alarm together are one event."""
+    """Tests of one group that alarm together, for the same thing and since about the same night, are one event."""
 
     group: str
     findings: tuple[Finding, ...]
@@ -122,7 +124,7 @@ def judge(shelf: Shelf, rules: Rules | None = None, alone: bool = False) -> Judg
         findings += [] if alone else _standing(table, seen, {one.series for one in findings}, rules)
     told["failures"] = tuple(one for one in night.failures if one.kind != "damaged")
     told["absent"] = () if alone else _absent(table, findings, rules)
-    return Judgement(night, tuple(findings), _events(findings), **told)
+    return Judgement(night, tuple(findings), _events(findings, rules.unexplained.nights), **told)
 
 
 def _damaged(table: Table, damaged: dict[str, str]) -> list[Finding]:
@@ -219,13 +221,30 @@ def _tonight(table: Table, seen: Together, column: int, sample: Sample) -> dict[
     return {**rates, "effect": math.expm1(sample.log_rate - centre), "nights": lasted, "again": again}
 
 
-def _events(findings: Sequence[Finding]) -> tuple[Event, ...]:
-    red = [one for one in findings if one.state in ("regressed", "damaged")]
-    groups: dict[str, list[Finding]] = {}
-    for one in red:
-        groups.setdefault(one.series.group, []).append(one)
+def _events(findings: Sequence[Finding], nights: int) -> tuple[Event, ...]:
+    """One event per group, state and onset: what begins more than so many nights later is another one."""
+    groups: dict[tuple[str, State], list[Finding]] = {}
+    for one in findings:
+        if one.state in ("regressed", "damaged"):
+            groups.setdefault((one.series.group, one.state), []).append(one)
     events = [
-        Event(group, tuple(sorted(some, key=lambda one: (SEVERITY.index(one.state), one.effect))))
-        for group, some in groups.items()
+        Event(group, tuple(sorted(some, key=_badness)))
+        for (group, _), together in groups.items()
+        for some in _by_onset(together, nights)
     ]
-    return tuple(sorted(events, key=lambda event: (SEVERITY.index(event.findings[0].state), event.findings[0].effect)))
+    return tuple(sorted(events, key=lambda event: _badness(event.findings[0])))
+
+
+def _by_onset(findings: Sequence[Finding], nights: int) -> list[list[Finding]]:
+    """Findings in sets that begin within so many nights of the first of each."""
+    found: list[list[Finding]] = []
+    for one in sorted(findings, key=lambda one: one.begun):
+        if not found or one.begun - found[-1][0].begun >= nights:
+            found.append([])
+        found[-1].append(one)
+    return found
+
+
+def _badness(finding: Finding) -> tuple[int, float]:
+    """Worst first: by state, then by effect."""
+    return SEVERITY.index(finding.state), finding.effect if math.isfinite(finding.effect) else 0.0

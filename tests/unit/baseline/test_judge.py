@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ from pytest_pario.baseline.calibrate import calibrate
 from pytest_pario.baseline.judge import judge
 from pytest_pario.baseline.table import tabulate
 from pytest_pario.cli import main
-from pytest_pario.report.verdicts import event_line, markdown_lines, sentence_of, verdict_of
-from tests.unit.baseline.nights import content, entry, save_nights
+from pytest_pario.report.verdicts import event_line, markdown_lines, sentence_of, terminal_lines, verdict_of
+from tests.unit.baseline.nights import FIRST, content, entry, save_nights
 
 
 def fallen(night: int, test: int) -> float:
@@ -41,6 +42,24 @@ def test_tests_that_fall_together_are_one_event(tmp_path: Path) -> None:
     assert len(judgement.events[0].findings) == 6
     assert "and 5 others of lustre:/scratch read" in event_line(judgement.events[0])
     assert all(one.by_group for one in judgement.events[0].findings)
+
+
+def test_a_new_regression_is_not_hidden_by_an_old_one_or_by_damage(tmp_path: Path) -> None:
+    begins = {0: 25, 1: 26, 3: 55}
+    store = save_nights(tmp_path, 60, lambda night, test: 0.6 + 0.05 * test if night >= begins.get(test, 99) else 1.0)
+    judgement = judge(store.read())
+    assert [[one.series.name for one in event.findings] for event in judgement.events] == [["p0", "p1"], ["p3"]]
+    told = terminal_lines(judgement)
+    assert [line.split(":")[0] for line in told[:2]] == ["REGRESSED p0/read", "REGRESSED p3/read"]
+    assert told[0].endswith("; and 1 other of lustre:/scratch read: p1/read")
+    broken = [entry(f"p{test}", [(500.0 + 100 * test) * 0.7]) for test in range(1, 6)]
+    broken[0]["extra_info"]["record"]["damage"] = "rank 1 read 7 for 3"
+    store.save_night(content(broken), FIRST + datetime.timedelta(days=60))
+    rows = [line for line in markdown_lines(judge(store.read())) if line.startswith(("| damaged", "| regressed"))]
+    assert rows[0] == "| damaged | p1/read | - | - | - | rank 1 read 7 for 3 |"
+    assert rows[1].startswith("| regressed | p0/read | - | -4")
+    assert rows[1].endswith("| stands since 2026-01-26: not measured tonight |")
+    assert any(row.startswith("| regressed | p3/read") for row in rows)
 
 
 def test_a_young_history_is_learning_and_a_noisy_one_blind(tmp_path: Path) -> None:
