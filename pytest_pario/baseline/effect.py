@@ -33,8 +33,8 @@ def measure(table: Table, seen: Together, column: int, rules: Rules) -> dict[str
     centre, level = float(trace.centre[held[-1], column]), float(np.median(after))
     result: dict[str, Any] = {"rate": math.exp(level), "nights": len(after)}
     if moved:
-        result |= {"since": table.nights[held[begin]].date, "begun": int(held[begin])}
-        result |= {"changed": _changes(table, column, held, begin)}
+        result |= {"since": table.nights[held[begin]].date, "changed": _changes(table, column, held, begin)}
+        result["row"] = int(held[begin])
     if len(before) < rules.accepted_least:
         return {**result, "baseline": math.exp(centre), "effect": math.expm1(level - centre)}
     seed = zlib.crc32(str(table.series[column]).encode())

@@ -44,7 +44,7 @@ class Finding:
     """Interval of the effect, bootstrapped over nights."""
     since: str = ""
     """Date of the first night at the new level."""
-    begun: int = -1
+    row: int = -1
     """Its place among the nights; -1 where there is none."""
     nights: int = 0
     """How many valid nights have been at it; for other states how many the window has."""
@@ -238,8 +238,8 @@ def _events(findings: Sequence[Finding], nights: int) -> tuple[Event, ...]:
 def _by_onset(findings: Sequence[Finding], nights: int) -> list[list[Finding]]:
     """Findings in sets that begin within so many nights of the first of each."""
     found: list[list[Finding]] = []
-    for one in sorted(findings, key=lambda one: one.begun):
-        if not found or one.begun - found[-1][0].begun >= nights:
+    for one in sorted(findings, key=lambda one: one.row):
+        if not found or one.row - found[-1][0].row >= nights:
             found.append([])
         found[-1].append(one)
     return found

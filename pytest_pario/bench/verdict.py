@@ -6,25 +6,21 @@ import dataclasses
 import functools
 import time
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
-from pytest_pario.baseline.paired import ALPHA, shift_interval, signed_rank_probability
 from pytest_pario.baseline.replay import replay, replay_groups
 from pytest_pario.baseline.rules import DEFAULT
 from pytest_pario.baseline.statistics import Bools, bootstrap_shift
 from pytest_pario.bench.verdict_data import Nights, read_nights
 from pytest_pario.bench.verdict_lasting import lasting_falls
-from pytest_pario.bench.verdict_score import DROPS, PEERS, Score, margins_of, plain_margins, score_gate, score_peer
+from pytest_pario.bench.verdict_pairs import print_pairs
+from pytest_pario.bench.verdict_score import PEERS, Score, margins_of, plain_margins, score_gate, score_peer
 
 SHIPPED = Path(__file__).parent / "nights"
 SHUFFLES = 20
 TRIALS = 400
 SEED = 20240229
-Sides: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-ORDERS: dict[str, Sides] = {"ABBAAB": ((0, 3, 4), (1, 2, 5)), "AAABBB": ((0, 1, 2), (3, 4, 5)), "AB": ((0,), (1,))}
-"""Which repetitions of a night are A's and B's."""
 PLAIN = {3: 0.75, 5: 0.3, 7: 0.3}
 """Windows of the plain rule, and how many spreads it asks for."""
 PLAIN_GROUP = {"explained": 1.5, "unexplained": 0.3}
@@ -40,7 +36,7 @@ def run_verdict_bench(data: Path | None) -> int:
         print(f"\n=== {nights.name}: {len(nights.labels)} series, {len(nights.logs)} nights")
         if nights.repetitions:
             _print_shuffled(nights)
-            _print_pairs(nights)
+            print_pairs(nights)
         else:
             _print_year(nights)
         _print_coverage(nights)
@@ -162,35 +158,6 @@ def _print_shuffled(nights: Nights) -> None:
     print(f"nights in shuffled order, {SHUFFLES} times: every red is false; per 100 tests per night")
     for name, values in false.items():
         print(f"{name:<28}{np.mean(values):>7.2f}")
-
-
-def _print_pairs(nights: Nights) -> None:
-    """Pairs of one night: runs in the order A B B A A B, or all of A before all of B."""
-    rng = np.random.default_rng(SEED)
-    print(f"\npairs of a night's repetitions, signed ranks at {ALPHA:.0%}")
-    print(f"{'order':<8}{'pairs':>5}{'false %':>9}  found of 5/10/20/30 %   cover of the 99 % and of the 90 % interval")
-    for order, sides in ORDERS.items():
-        for count in (20, 60):
-            if count <= len(nights.logs) and nights.repetitions[0].shape[1] >= len(order):
-                _print_pair_row(nights, rng, order, sides, count)
-
-
-def _print_pair_row(nights: Nights, rng: np.random.Generator, order: str, sides: Sides, count: int) -> None:
-    false, found, covered = [], [], []
-    for table in nights.repetitions:
-        first, second = (np.nanmedian(table[:, list(side)], axis=1) for side in sides)
-        pairs = second - first
-        pairs = pairs[np.isfinite(pairs)]
-        for _ in range(TRIALS // 4):
-            # which side was A is by chance: both were the same configuration
-            drawn = rng.choice(pairs, count, replace=False) * rng.choice([-1.0, 1.0], count)
-            false.append(signed_rank_probability(drawn) <= ALPHA)
-            found.append([signed_rank_probability(drawn + np.log(1 - drop)) <= ALPHA for drop in DROPS])
-            intervals = (shift_interval(drawn, confidence) for confidence in (1 - ALPHA, 0.9))
-            covered.append([low <= 0 <= high for _, low, high in intervals])
-    shares = "/".join(f"{100 * part:.0f}" for part in np.mean(found, axis=0))
-    cover = " and ".join(f"{100 * part:.1f} %" for part in np.mean(covered, axis=0))
-    print(f"{order:<8}{count:>5}{100 * np.mean(false):>9.2f}  {shares:<22}  {cover}")
 
 
 # --- intervals and speed ------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from pytest_pario.baseline.paired import ALPHA, LEAST_PAIRS, Paired, compare, decide, looks
+from pytest_pario.baseline.paired import LEAST_PAIRS, Paired, compare, confidence_of, decide, looks
 from pytest_pario.baseline.series import read_entry
 from pytest_pario.errors import ParameterError, SessionError
 from pytest_pario.report.paired import paired_lines
@@ -149,7 +149,7 @@ class Pairs:
         names = [name for name in first if len(first[name]) == self.count == len(second.get(name, ()))]
         if not names:
             raise SessionError("no test measured anything in both configurations")
-        tests = [compare(name, first[name], second[name], 1 - alpha) for name in names]
+        tests = [compare(name, first[name], second[name], confidence_of(self.limits.most)) for name in names]
         return decide(tests, self.limits.effect, alpha)
 
     def lines(self) -> list[str]:
@@ -176,31 +176,29 @@ def compare_configurations(  # noqa: PLR0917 - one for each word of the command 
     """Run pairs until every test is decided or there are enough; returns status and lines."""
     sides = (parse_configuration("A", a), parse_configuration("B", b))
     pairs = Pairs(limits, lambda side, left: _run_once(sides[side], ranks, mpiexec, arguments, left))
-    decided, alpha = run_pairs(pairs)
+    decided = run_pairs(pairs)
     if output is not None:
         told = {"a": sides[0].text, "b": sides[1].text, "rates": pairs.rates, "failures": pairs.failures}
         output.write_text(json.dumps(told, indent=1))
     status = SLOWER if any(one.decision == "slower" for one in decided) else FINE
     if all(one.decision == "undecided" for one in decided):
         status = UNDECIDED
-    return status, [*pairs.lines(), *paired_lines(sides[0].text, sides[1].text, decided, 1 - alpha)]
+    return status, [*pairs.lines(), *paired_lines(sides[0].text, sides[1].text, decided, confidence_of(limits.most))]
 
 
-def run_pairs(pairs: Pairs) -> tuple[list[Paired], float]:
-    """Take pairs until all tests are decided, there are enough, or time is up: decisions, and alpha of each look."""
+def run_pairs(pairs: Pairs) -> list[Paired]:
+    """Take pairs until all tests are decided, there are enough, or time is up; what was decided last."""
     stops = looks(pairs.limits.most)
-    # peeking several times is paid for: each look gets its share of the false decisions
-    alpha = ALPHA / len(stops)
     decided: list[Paired] = []
     while pairs.count < pairs.limits.most and pairs.take():
         if pairs.count in stops:
-            decided = pairs.decide(alpha)
+            decided = pairs.decide(stops[pairs.count])
             if all(one.decision != "undecided" for one in decided):
                 break
     # the look at the end of time stands for one that is no longer to come
     if pairs.out_of_time and pairs.count >= LEAST_PAIRS and pairs.count not in stops:
-        decided = pairs.decide(alpha)
-    return decided, alpha
+        decided = pairs.decide(next(alpha for stop, alpha in stops.items() if stop > pairs.count))
+    return decided
 
 
 def pair_order(pair: int, runs: int) -> list[int]:

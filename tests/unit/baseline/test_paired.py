@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from pytest_pario.baseline.paired import compare, decide, looks, shift_interval, signed_rank_probability
+from pytest_pario.baseline.paired import (
+    ALPHA,
+    EXACT,
+    compare,
+    confidence_of,
+    decide,
+    looks,
+    shift_interval,
+    signed_rank_probability,
+)
 from pytest_pario.errors import ParameterError, SessionError
 from pytest_pario.report.paired import paired_lines
 from pytest_pario.session import ab
@@ -49,7 +59,33 @@ def test_runs_are_interleaved() -> None:
     assert [pair_order(pair, 1) for pair in (0, 1)] == [[0, 1], [1, 0]]
     assert pair_order(0, 3) == [0, 1, 1, 0, 0, 1]
     assert pair_order(1, 3) == [1, 0, 0, 1, 1, 0]
-    assert looks(60) == [20, 40, 60]
+
+
+def test_most_of_alpha_is_kept_for_the_last_look() -> None:
+    stops = looks(60)
+    assert list(stops) == [20, 40, 60]
+    assert sum(stops.values()) == pytest.approx(ALPHA)
+    assert list(stops.values()) == pytest.approx([0.00037, 0.0026, 0.0070], rel=0.02)
+    assert looks(20) == {20: ALPHA}
+
+
+def test_few_pairs_are_counted_exactly() -> None:
+    assert signed_rank_probability(np.arange(1.0, 6.0)) == 2 / 2**5
+    # by hand: of 8 signs of the ranks 1, 2, 3 those with sums of 0, 1 (and 5, 6) are as far off as 1 against 5
+    assert signed_rank_probability(np.array([-1.0, 2.0, 3.0])) == 4 / 8
+    # ranks 1.5, 1.5, 3: 1.5 or less is 0 or one of two ties
+    assert signed_rank_probability(np.array([1.0, -1.0, 2.0])) == 6 / 8
+    for count in (EXACT, EXACT + 1):
+        drawn = np.random.default_rng(count).normal(0.2, 1, count)
+        mean, variance = count * (count + 1) / 4, count * (count + 1) * (2 * count + 1) / 24
+        ranks = np.argsort(np.argsort(np.abs(drawn))) + 1
+        z = (abs(ranks[drawn > 0].sum() - mean) - 0.5) / variance**0.5
+        assert signed_rank_probability(drawn) == pytest.approx(2 * NormalDist().cdf(-z), rel=0.05)
+
+
+def test_many_tests_can_be_decided_at_the_first_look() -> None:
+    tests = [compare(f"t{seed}", *rates(-0.3, seed, 20), confidence_of(60)) for seed in range(100)]
+    assert {one.decision for one in decide(tests, 0.1, looks(60)[20])} == {"slower"}
 
 
 def test_configurations_are_words() -> None:
@@ -95,7 +131,7 @@ def test_a_run_that_fails_costs_its_pair_only() -> None:
         return {"t": float((100 - 30 * side) * np.exp(rng.normal(0, 0.02)))}
 
     pairs = Pairs(Limits(runs=1), run)
-    (decided,), _ = run_pairs(pairs)
+    (decided,) = run_pairs(pairs)
     assert (decided.decision, pairs.count, len(pairs.failures)) == ("slower", 20, 2)
     assert pairs.lines() == ["2 runs failed, each pair was taken anew; the last: node 3 went down"]
 
@@ -126,7 +162,7 @@ def test_a_limit_of_time_ends_it_with_what_is_known(whole: int, known: list[int]
         return {"t": float(np.exp(rng.normal(0, 0.5)))}  # too noisy for 20 pairs
 
     pairs = Pairs(Limits(runs=1, limit_s=1000.0), run)
-    decided, _ = run_pairs(pairs)
+    decided = run_pairs(pairs)
     assert pairs.count == whole
     assert [one.pairs for one in decided] == known
     assert f"--limit 1000 s was reached after {whole} pairs" in pairs.lines()[0]

@@ -11,8 +11,9 @@ import pytest
 from pytest_pario.baseline.replay import replay
 from pytest_pario.baseline.rules import DEFAULT
 from pytest_pario.bench.verdict import SHIPPED, run_verdict_bench
-from pytest_pario.bench.verdict_data import NIGHTLY, read_nights
+from pytest_pario.bench.verdict_data import NIGHTLY, Nights, read_nights
 from pytest_pario.bench.verdict_lasting import lasting_falls
+from pytest_pario.bench.verdict_pairs import ORDERS, score_order
 from pytest_pario.bench.verdict_record import record_noise
 from pytest_pario.bench.verdict_score import PEERS, Score, margins_of, score_gate, score_peer
 from pytest_pario.errors import ParameterError
@@ -65,6 +66,16 @@ def test_shipped_noise_is_what_the_recorder_writes(tmp_path: Path) -> None:
     assert shipped.logs.shape == (60, 12)
     with pytest.raises(ParameterError, match="a new file"):
         record_noise(tmp_path / "own.csv", [tmp_path], 2)
+
+
+def test_comparisons_are_decided_as_the_product_decides_them() -> None:
+    rng = np.random.default_rng(3)
+    logs = rng.normal(0, 0.3, (60, 1, 2)) + rng.normal(0, 0.03, (60, 6, 2))
+    tables = (logs[:, :, 0], logs[:, :, 1])
+    nights = Nights("x", ("a", "b"), np.zeros(2, int), ("g",), np.median(logs, axis=1), tables)
+    row = score_order(nights, ORDERS[0], 2, 60, 20).split()
+    assert row[-8:] == ["0.00", "100", "100/100/100/100", *row[-5:]]
+    assert score_order(nights, ORDERS[0], 3, 60, 20) == ""  # more tests than series
 
 
 def test_a_directory_without_nights_is_refused(tmp_path: Path) -> None:
