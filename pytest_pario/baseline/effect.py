@@ -33,8 +33,9 @@ def measure(table: Table, seen: Together, column: int, rules: Rules) -> dict[str
     centre, level = float(trace.centre[held[-1], column]), float(np.median(after))
     result: dict[str, Any] = {"rate": math.exp(level), "nights": len(after)}
     if moved:
-        result |= {"since": table.nights[held[begin]].date, "changed": _changes(table, column, held, begin)}
-        result["row"] = int(held[begin])
+        first = _first_night(tests, column, held, begin)
+        result |= {"since": table.nights[first].date, "changed": _changes(table, column, first)}
+        result["row"] = first
     if len(before) < rules.accepted_least:
         return {**result, "baseline": math.exp(centre), "effect": math.expm1(level - centre)}
     seed = zlib.crc32(str(table.series[column]).encode())
@@ -48,6 +49,24 @@ def _baseline(table: Table, tests: Replay, column: int, held: Ints, begin: int) 
     places: Ints = np.nonzero(tests.kept[held[:begin], column])[0]
     accepted = [start for start in table.accepts.get(column, ()) if start <= held[begin]]
     return places[held[places] >= max(accepted)] if accepted else places
+
+
+def begin_level(seen: Together, column: int, rules: Rules) -> int:
+    """Night on which the last level of a test began, as its verdict dates it."""
+    held = np.nonzero(seen.tests.used[:, column])[0]
+    return _first_night(seen.tests, column, held, _begin(seen, column, held, rules)[0])
+
+
+def _first_night(tests: Replay, column: int, held: Ints, begin: int) -> int:
+    """Row of the first night of a level: nights without a control do not count, but the level may begin in them."""
+    passed = np.arange(held[begin - 1] + 1 if begin else 0, held[begin])
+    passed = passed[np.isfinite(tests.logs[passed, column])]
+    rows = np.concatenate([passed, held[begin:][:AFTER]])
+    known = tests.unexplained.centre[held[begin:], column]
+    known = known[np.isfinite(known)]
+    if not len(passed) or not len(known):
+        return int(held[begin])
+    return int(rows[min(date_step(tests.logs[rows, column], float(known[0])), len(passed))])
 
 
 def _begin(seen: Together, column: int, held: Ints, rules: Rules) -> tuple[int, bool]:
@@ -92,11 +111,13 @@ def date_level(replay: Replay, column: int, flags: Bools, centre: Floats, width:
     return first + date_step(values[first : onset + 1 + AFTER], reference)
 
 
-def _changes(table: Table, column: int, held: Ints, begin: int) -> tuple[Difference, ...]:
+def _changes(table: Table, column: int, first: int) -> tuple[Difference, ...]:
     """Facts that changed with the first night of the new level, or with the night before or after it."""
     series = table.series[column]
-    around = range(max(begin - 2, 0), min(begin + 2, len(held)))
+    rows = [row for row, night in enumerate(table.samples) if series in night]
+    at = rows.index(first)
+    around = rows[max(at - 2, 0) : at + 2]
     if len(around) < 2:
         return ()
-    first, last = (table.samples[held[at]][series].facts for at in (around[0], around[-1]))
-    return tuple(differences(first, last))
+    before, after = (table.samples[row][series].facts for row in (around[0], around[-1]))
+    return tuple(differences(before, after))

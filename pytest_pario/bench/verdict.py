@@ -12,10 +12,12 @@ import numpy as np
 from pytest_pario.baseline.replay import replay, replay_groups
 from pytest_pario.baseline.rules import DEFAULT
 from pytest_pario.baseline.statistics import Bools, bootstrap_shift
+from pytest_pario.baseline.together import replay_nights
 from pytest_pario.bench.verdict_data import Nights, read_nights
 from pytest_pario.bench.verdict_lasting import lasting_falls
 from pytest_pario.bench.verdict_pairs import print_pairs
 from pytest_pario.bench.verdict_score import PEERS, Score, margins_of, plain_margins, score_gate, score_peer
+from pytest_pario.bench.verdict_union import ACCEPTED, Year, operator_year, score_union
 
 SHIPPED = Path(__file__).parent / "nights"
 SHUFFLES = 20
@@ -50,7 +52,8 @@ def run_verdict_bench(data: Path | None) -> int:
 def _print_year(nights: Nights) -> None:
     print("false: reds per 100 tests per night that are gone within 14 nights, with a 90 % interval over series;")
     print("slumps: those of them where the whole window lay 20 % below; strict: gone beside the control counts too;")
-    print("found: % of falls of 5/10/20/30 %")
+    print("found: % of falls of 5/10/20/30 %; verdict: what an operator gets, red by its own gate or with its group;")
+    print("its events: reds of one group on one night are one, and there the falls are of the whole group")
     everything = np.ones(len(nights.labels), bool)
     halves = (("tuning half (even places)", nights.tuning), ("final half (odd places)", ~nights.tuning))
     for half, columns in (*halves, ("all series", everything)):
@@ -60,6 +63,9 @@ def _print_year(nights: Nights) -> None:
             _print_score(thrice, once)
         for score in [*_score_plain(nights, columns), *_score_gates(nights, columns)]:
             _print_score(score)
+        for name in ("explained", "unexplained"):
+            for score in score_union(nights, columns, name):
+                _print_score(score)
         for direction in sorted({label.split()[-1] for label in nights.group_labels}):
             for score in _score_gates(nights, columns & _of_direction(nights, direction), f", {direction}s"):
                 _print_score(score)
@@ -67,9 +73,10 @@ def _print_year(nights: Nights) -> None:
     for name in PLAIN_GROUP:
         for score in _score_groups(nights, name):
             _print_score(score)
-    _print_standing(nights)
+    year = operator_year(nights)
+    _print_standing(year)
     print("\nlasting falls of the year: at least 15 % for 21 nights, found by fitting steps to the whole series")
-    for line in lasting_falls(nights):
+    for line in lasting_falls(nights, year):
         print(f"  {line}")
 
 
@@ -120,14 +127,12 @@ def _score_groups(nights: Nights, name: str) -> list[Score]:
     ]
 
 
-def _print_standing(nights: Nights) -> None:
+def _print_standing(year: Year) -> None:
     """As an operator meets them: red nights kept out of baselines, reds accepted once they stood for 14 nights."""
-    seen = replay(nights.logs, nights.groups, accept_after=14)
-    begun = seen.red & ~np.vstack([np.zeros((1, seen.red.shape[1]), bool), seen.red[:-1]])
-    judged = np.isfinite(seen.unexplained.need).sum()
+    new = int(year.begun.sum())
     print(
-        f"replayed with red nights kept out and reds accepted after 14 nights (unexplained gate): "
-        f"{100 * begun.sum() / judged:.2f} new reds per 100 tests per night, {int(begun.sum())} in the year"
+        f"replayed with red nights kept out and reds accepted after {ACCEPTED} nights: "
+        f"{100 * new / year.judged:.2f} new reds per 100 tests per night, {new} in the year"
     )
 
 
@@ -151,10 +156,11 @@ def _print_shuffled(nights: Nights) -> None:
         logs = nights.logs[rng.permutation(len(nights.logs))]
         for rule in PEERS:
             false.setdefault(rule.name, []).append(score_peer(rule, logs, everything, 1, True).false)
-        seen = replay(logs, nights.groups, keep_out=False)
-        for name, trace in (("pario, explained", seen.explained), ("pario, unexplained", seen.unexplained)):
+        seen = replay_nights(logs, nights.groups, keep_out=False)
+        for name, trace in (("pario, explained", seen.tests.explained), ("pario, unexplained", seen.tests.unexplained)):
             held = np.isfinite(trace.need)
             false.setdefault(name, []).append(100 * float((trace.need[held] < 0).mean()))
+        false.setdefault("verdict, unexplained", []).append(100 * float(seen.red[held].mean()))
     print(f"nights in shuffled order, {SHUFFLES} times: every red is false; per 100 tests per night")
     for name, values in false.items():
         print(f"{name:<28}{np.mean(values):>7.2f}")
@@ -188,7 +194,6 @@ def _print_speed() -> None:
     for _ in range(3):
         begun = time.process_time()
         logs = np.median(samples, axis=2)
-        replay(logs, groups)
-        replay_groups(logs, groups)
+        replay_nights(logs, groups)
         times.append(time.process_time() - begun)
     print(f"\njudging 500 tests x 60 nights x 10 samples: {min(times):.2f} s of CPU time, least of {len(times)}")

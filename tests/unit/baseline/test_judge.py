@@ -36,7 +36,7 @@ def test_a_regression_says_how_much_since_when_and_what_changed(tmp_path: Path) 
 
 
 def test_tests_that_fall_together_are_one_event(tmp_path: Path) -> None:
-    store = save_nights(tmp_path, 30, lambda night, test: 0.7 if night >= 25 else 1.0)
+    store = save_nights(tmp_path, 32, lambda night, test: 0.7 if night >= 25 else 1.0)
     judgement = judge(store.read())
     assert len(judgement.events) == 1
     assert len(judgement.events[0].findings) == 6

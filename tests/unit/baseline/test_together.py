@@ -41,6 +41,14 @@ def test_a_fall_of_a_whole_group_stands_with_its_date_and_its_cause(tmp_path: Pa
         assert "changed there: kernel: 6.1 -> 6.9" in sentence_of(findings[0])
 
 
+def test_a_member_that_holds_is_not_red_with_its_group(tmp_path: Path) -> None:
+    # p0 has a good night in every window: what the others do is no verdict on it
+    shelf = save_nights(tmp_path, 40, lambda n, test: 0.75 if n >= 30 and (test or n % 3) else 1.0).read()
+    judgement = judge(shelf)
+    assert {one.series.name for one in judgement.findings if one.state == "regressed"} == {f"p{k}" for k in range(1, 6)}
+    assert all(one.by_group for one in judgement.findings if one.state == "regressed")
+
+
 def test_undoing_it_clears_the_group(tmp_path: Path) -> None:
     shelf = save_nights(tmp_path, 70, lambda night, _: 0.75 if 30 <= night < 60 else 1.0).read()
     assert {one.state for one in judge(until(shelf, 60)).findings} == {"regressed"}
