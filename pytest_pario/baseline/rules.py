@@ -69,6 +69,10 @@ class Rules:
     """Of printed intervals."""
     resamples: int = 400
     """Of the bootstrap over nights."""
+    serial_widening: float = 0.6
+    """An interval is wider by so many times the correlation of a night with the next one, which a bootstrap ignores."""
+    dated_widening: float = 1.4
+    """And so many times as wide where its nights were chosen by dating a level that moved."""
 
 
 DEFAULT = Rules()

@@ -23,6 +23,8 @@ CLASS_KEYS = ("definition", "schedule", "release", "variant", "mode", "label", "
 """Words under extra_info that tell unlike measurements apart, such as definitions of b_eff_io (BEFF-67)."""
 MANNERS = {"intra_barriers": "barriers between calls", "direct": "direct"}
 """Facts of a run that make it unlike others of the same row; which loop made the calls is an annotation."""
+HINTS, HINT = "hints", "hint."
+"""The fact that hints were recorded at all, and what the name of each one's value begins with."""
 PASS = "pario_pass"  # noqa: S105 - no secret
 """Begins the id that `--pario-passes` gives a test: no word that a suite would choose for ids of its own."""
 PASS_SUFFIX = re.compile(rf"(?:-{PASS}\d+(?=[\]-])|(?<=\[){PASS}\d+(?:-|(?=\])))")
@@ -176,9 +178,11 @@ def _manner(record: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
 
 def _facts(fingerprint: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     facts = record.get("facts") or {}
-    told = facts.get("hints") or {}
+    told = facts.get(HINTS) or {}
     hints = {**told.get("defaulted", {}), **told.get("changed", {}), **told.get("accepted", {})}
-    found = {**fingerprint, **{f"hint.{key}": value for key, value in hints.items()}}
+    found = {**fingerprint, **{f"{HINT}{key}": value for key, value in hints.items()}}
+    if isinstance(facts.get(HINTS), Mapping):
+        found[HINTS] = "recorded"
     return {**found, "loop": facts["loop"]} if "loop" in facts else found
 
 

@@ -6,6 +6,7 @@ the control, so that a fall of the whole group stands like that of one test.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,9 +14,24 @@ import numpy as np
 
 from pytest_pario.baseline.replay import Replay, put_back, replay, replay_groups
 from pytest_pario.baseline.rules import DEFAULT, Rules
-from pytest_pario.baseline.statistics import Bools, Floats, Ints, compress, control_of, fill_forward, recent_median
+from pytest_pario.baseline.statistics import (
+    Bools,
+    Floats,
+    Ints,
+    compress,
+    control_of,
+    fill_forward,
+    median,
+    recent_median,
+)
 from pytest_pario.baseline.table import Table
 
+CLIPPED = 3.0
+"""Spreads beyond which a night's deviation counts no more for the correlation of nights."""
+LEAST_PAIRED_NIGHTS = 60
+"""With fewer nights that follow another, over all tests, their correlation is taken for UNKNOWN_SERIAL."""
+UNKNOWN_SERIAL = 0.36
+"""That of the tuning half of the recorded year."""
 Accepts = Mapping[int, Sequence[int]]
 
 
@@ -41,6 +57,19 @@ class Together:
     def improved(self) -> Bools:
         """By itself or with its group."""
         return self.tests.improved | self.improved_by_group
+
+    @functools.cached_property
+    def serial(self) -> float:
+        """Correlation of a night's deviation with that of the next night, over all tests; no less than 0."""
+        trace = self.tests.unexplained
+        known = self.tests.kept & np.isfinite(trace.need)
+        deviation = np.clip((self.tests.logs - trace.centre) / trace.spread, -CLIPPED, CLIPPED)
+        values, _, count = compress(np.where(known, deviation, np.nan))
+        values -= median(values)
+        pairs = max(int(np.maximum(count - 1, 0).sum()), 0)
+        if pairs < LEAST_PAIRED_NIGHTS:
+            return UNKNOWN_SERIAL
+        return max(float(np.nansum(values[1:] * values[:-1]) / max(np.nansum(values**2), 1e-12)), 0.0)
 
     def rising(self, column: int, rules: Rules) -> Bools:
         """Nights of windows that ended improved, and those whose baseline has both levels: no measure of the gate."""

@@ -11,8 +11,9 @@ import numpy as np
 
 from pytest_pario.baseline.replay import replay, replay_groups
 from pytest_pario.baseline.rules import DEFAULT
-from pytest_pario.baseline.statistics import Bools, bootstrap_shift
+from pytest_pario.baseline.statistics import Bools
 from pytest_pario.baseline.together import replay_nights
+from pytest_pario.bench.verdict_cover import print_coverage
 from pytest_pario.bench.verdict_data import Nights, read_nights
 from pytest_pario.bench.verdict_lasting import lasting_falls
 from pytest_pario.bench.verdict_pairs import print_pairs
@@ -21,7 +22,6 @@ from pytest_pario.bench.verdict_union import ACCEPTED, Year, operator_year, scor
 
 SHIPPED = Path(__file__).parent / "nights"
 SHUFFLES = 20
-TRIALS = 400
 SEED = 20240229
 PLAIN = {3: 0.75, 5: 0.3, 7: 0.3}
 """Windows of the plain rule, and how many spreads it asks for."""
@@ -41,7 +41,7 @@ def run_verdict_bench(data: Path | None) -> int:
             print_pairs(nights)
         else:
             _print_year(nights)
-        _print_coverage(nights)
+        print_coverage(nights)
     _print_speed()
     return 0
 
@@ -166,24 +166,7 @@ def _print_shuffled(nights: Nights) -> None:
         print(f"{name:<28}{np.mean(values):>7.2f}")
 
 
-# --- intervals and speed ------------------------------------------------------------------------------------------
-
-
-def _print_coverage(nights: Nights) -> None:
-    """How often the interval holds 0 for two sets of nights of one series that were drawn by chance."""
-    rng = np.random.default_rng(SEED)
-    told = []
-    for after in (3, 5, 8, 14):
-        hits = 0
-        for trial in range(TRIALS):
-            values = nights.logs[:, rng.integers(len(nights.labels))]
-            drawn = rng.choice(values[np.isfinite(values)], DEFAULT.baseline_nights + after, replace=False)
-            before, later = drawn[: DEFAULT.baseline_nights], drawn[DEFAULT.baseline_nights :]
-            _, low, high = bootstrap_shift(before, later, DEFAULT.confidence, DEFAULT.resamples, trial)
-            hits += low <= 0 <= high
-        told.append(f"{after} nights {100 * hits / TRIALS:.1f} %")
-    cover = f"cover of the {DEFAULT.confidence:.0%} interval over nights, {DEFAULT.baseline_nights} against"
-    print(f"\n{cover}: {', '.join(told)}")
+# --- speed ------------------------------------------------------------------------------------------
 
 
 def _print_speed() -> None:
