@@ -89,6 +89,10 @@ class Judgement:
     """Why the newest night could not be read; what is judged is an older one."""
     site_rules: tuple[str, ...] = ()
     """What the site's rules say otherwise."""
+    apart: tuple[str, ...] = ()
+    """Tests of tonight that measured one series, and are kept apart by their names."""
+    small: tuple[tuple[str, int], ...] = ()
+    """Groups that have too few tests tonight to control each other, and how many."""
 
     @property
     def judged(self) -> int:
@@ -110,6 +114,8 @@ def judge(shelf: Shelf, rules: Rules | None = None, alone: bool = False) -> Judg
     told: dict[str, Any] = {"refused": shelf.refused, "unread": shelf.unread, "site_rules": shelf.site_rules}
     if not shelf.nights:
         return Judgement(None, (), (), **told)
+    if alone:
+        shelf = dataclasses.replace(shelf, nights=(*shelf.nights[:-1], _recognised(shelf.nights)))
     table, night = tabulate(shelf), shelf.nights[-1]
     damaged = {one.fullname: one.sentence for one in night.failures if one.kind == "damaged"}
     findings = _damaged(table, damaged)
@@ -123,8 +129,36 @@ def judge(shelf: Shelf, rules: Rules | None = None, alone: bool = False) -> Judg
         ]
         findings += [] if alone else _standing(table, seen, {one.series for one in findings}, rules)
     told["failures"] = tuple(one for one in night.failures if one.kind != "damaged")
+    told |= {"apart": table.apart, "small": () if alone else _small(table, rules)}
     told["absent"] = () if alone else _absent(table, findings, rules)
     return Judgement(night, tuple(findings), _events(findings, rules.unexplained.nights), **told)
+
+
+def _recognised(nights: Sequence[Night]) -> Night:
+    """The last night with each series as its test had it before: a record alone lacks the words that a test adds."""
+    known: dict[str, dict[Series, None]] = {}
+    for night in nights[:-1]:
+        for sample in night.samples:
+            known.setdefault(sample.fullname, {})[sample.series] = None
+    found = []
+    for sample in nights[-1].samples:
+        words, mine = set(sample.series.kind.split(", ")), known.get(sample.fullname, {})
+        like = [
+            one
+            for one in mine
+            if dataclasses.replace(one, kind=sample.series.kind) == sample.series and words <= set(one.kind.split(", "))
+        ]
+        alike = sample.series not in mine and len(like) == 1
+        found.append(dataclasses.replace(sample, series=like[0]) if alike else sample)
+    return dataclasses.replace(nights[-1], samples=tuple(found))
+
+
+def _small(table: Table, rules: Rules) -> tuple[tuple[str, int], ...]:
+    """Groups of tonight in which a test lacks peers: it is judged by itself, and so is every slow night."""
+    count: dict[str, int] = {}
+    for one in table.samples[-1]:
+        count[one.group] = count.get(one.group, 0) + 1
+    return tuple(sorted((group, tests) for group, tests in count.items() if tests <= rules.control_peers))
 
 
 def _damaged(table: Table, damaged: dict[str, str]) -> list[Finding]:

@@ -111,6 +111,14 @@ def _about_the_night(judgement: Judgement) -> list[str]:
     lines = [f"refused: {one}" for one in judgement.refused]
     if judgement.unread:
         lines.append("the newest night could not be read: what follows is of an older one")
+    if judgement.apart:
+        told = "measured the same series as another test and are kept apart by their names, each with its own history"
+        lines.append(f"{len(judgement.apart)} tests {told}: {_some(judgement.apart)}")
+    for group, tests in judgement.small:
+        told = (
+            f"only {tests} test{'s' if tests > 1 else ''}: three or more would tell a slow filesystem from a slow test"
+        )
+        lines.append(f"{group} has {told}")
     return lines + [f"rule of this site: {one}" for one in judgement.site_rules]
 
 
