@@ -140,7 +140,7 @@ def _print_score(score: Score, once: Score | None = None) -> None:
     first = "/".join(f"{part:.0f}" for part in once.found) if once else "-"
     found = "/".join(f"{part:.0f}" for part in score.found)
     told = f"[{score.interval[0]:.2f}, {score.interval[1]:.2f}] {score.slumps:>6.2f} {score.strict:>6.2f}"
-    told = told if once is None else "-"
+    told = told if once is None and np.isfinite(score.strict) else "-"
     print(f"{score.name:<28}{score.false:>7.2f} {told:<28} {first:<13}{found:<15}{score.nights} nights")
 
 
