@@ -11,6 +11,7 @@ import numpy as np
 from pytest_pario.baseline.replay import Replay
 from pytest_pario.baseline.rules import Rules
 from pytest_pario.baseline.statistics import Bools, Floats, Ints, bootstrap_shift, date_step
+from pytest_pario.baseline.store import Night
 from pytest_pario.baseline.table import Table
 from pytest_pario.baseline.together import Together
 from pytest_pario.environment.fingerprint import Difference, differences
@@ -33,13 +34,20 @@ def measure(table: Table, seen: Together, column: int, rules: Rules) -> dict[str
     centre, level = float(trace.centre[held[-1], column]), float(np.median(after))
     result: dict[str, Any] = {"rate": math.exp(level), "nights": len(after)}
     if moved:
-        result |= {"since": table.nights[held[begin]].date, "changed": _changes(table, column, held, begin)}
+        night = table.nights[held[begin]]
+        result |= {"since": _told(table, night), "begun": night.time, "changed": _changes(table, column, held, begin)}
     if len(before) < rules.accepted_least:
         return {**result, "baseline": math.exp(centre), "effect": math.expm1(level - centre)}
     seed = zlib.crc32(str(table.series[column]).encode())
     shift, low, high = bootstrap_shift(before, after, rules.confidence, rules.resamples, seed)
     result |= {"baseline": math.exp(level - shift), "effect": math.expm1(shift)}
     return {**result, "low": math.expm1(low), "high": math.expm1(high)}
+
+
+def _told(table: Table, night: Night) -> str:
+    """How a sentence names a night: by its date, and by its time too where the date has several."""
+    alone = sum(one.date == night.date for one in table.nights) == 1
+    return night.date if alone else night.time[:16].replace("T", " ")
 
 
 def _baseline(table: Table, tests: Replay, column: int, held: Ints, begin: int) -> Ints:

@@ -115,7 +115,8 @@ def read_entry(entry: Entry) -> Sample | None:
     pairs = [(int(b), float(s)) for b, s in zip(moved, seconds, strict=False)]
     usual = sorted(b for b, _ in pairs)[len(pairs) // 2]
     rates = tuple(b / s / MiB for b, s in pairs if b > 0 and s > 0)
-    again = info.get("again_s") or ()
+    again_s = info.get("again_s") or ()
+    again = zip(again_s, info.get("again_bytes") or [usual] * len(again_s), strict=False)
     series = Series(
         pattern=_pattern(entry, record),
         phase=str(record.get("phase") or info.get("phase") or ""),
@@ -132,7 +133,7 @@ def read_entry(entry: Entry) -> Sample | None:
         rates,
         _facts(fingerprint, record),
         damage,
-        tuple(usual / float(s) / MiB for s in again if float(s) > 0),
+        tuple(int(b) / float(s) / MiB for s, b in again if float(s) > 0),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,7 @@ class Table:
 
 def tabulate(shelf: Shelf) -> Table:
     """Arrange all samples; a night on which a series' settings differ from its night before is marked."""
-    samples = tuple({sample.series: sample for sample in night.samples} for night in shelf.nights)
+    samples = _by_series(shelf.nights)
     series = tuple(sorted({one for night in samples for one in night}))
     place = {one: column for column, one in enumerate(series)}
     logs = np.full((len(samples), len(series)), np.nan)
@@ -53,6 +54,21 @@ def tabulate(shelf: Shelf) -> Table:
     groups = np.array([names.index(one.group) for one in series], np.int64)
     accepts, reasons = _accepted(shelf, series)
     return Table(shelf.nights, series, samples, logs, changed, groups, names, accepts, reasons)
+
+
+def _by_series(nights: Sequence[Night]) -> tuple[dict[Series, Sample], ...]:
+    """Samples of each night; one without bytes does not tell its size, and is of the series that its test last had."""
+    last: dict[tuple[str, str, str], Series] = {}
+    found = []
+    for night in nights:
+        samples = {}
+        for one in night.samples:
+            test = (one.fullname, one.series.pattern, one.series.phase)
+            series = one.series if one.rates else last.get(test, one.series)
+            last[test] = series
+            samples[series] = one if series is one.series else dataclasses.replace(one, series=series)
+        found.append(samples)
+    return tuple(found)
 
 
 def _accepted(shelf: Shelf, series: tuple[Series, ...]) -> tuple[dict[int, list[int]], dict[int, str]]:

@@ -157,3 +157,20 @@ def test_help_of_the_command_needs_no_pytest(tmp_path: Path) -> None:
     code = "import sys; from pytest_pario.cli import build_parser; build_parser().format_help()"
     check = "assert 'pytest' not in sys.modules"
     subprocess.run([sys.executable, "-c", f"{code}; {check}"], cwd=tmp_path, check=True, timeout=240)
+
+
+def test_nights_are_not_lost_without_a_word(tmp_path: Path) -> None:
+    """A nightly job that lost its launcher must not look green."""
+    (tmp_path / "test_it.py").write_text(SUITE)
+    for option in ("--pario-save", "--pario-machine=box", "--pario-check"):
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", option],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 4
+        assert f"{option.partition('=')[0]}: without --with-mpi or a launcher nothing is measured" in done.stderr
+    assert run(tmp_path, "--pario-save", "--collect-only")
