@@ -67,6 +67,7 @@ class Account:
         self.facts["acts"] = list(done.acts)
         self.facts["synced"] = "sync" in done.acts
         self.facts["timed"] = self._timed(done.acts)
+        self.facts["views"], self.facts["filetypes"] = done.views, done.filetypes
         self.facts["buffer_used_again"] = calls_again
 
     def _timed(self, acts: tuple[str, ...]) -> str:

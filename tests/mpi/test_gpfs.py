@@ -31,6 +31,11 @@ def test_every_benchmark(ranks: int, tmp_path: Path) -> None:
     contiguous = found["test_gpfs[gpfs-contiguous-indep-read]"]
     assert contiguous["record"]["facts"]["timed"] == "read, sync, barrier"  # GPFS-02, GPFS-10
     assert contiguous["record"]["facts"]["synced"]
+    # GPFS-14, GPFS-24: what is timed does not depend on how many views there are
+    built = {name: one["record"]["facts"]["filetypes"] for name, one in found.items() if "posix" not in name}
+    inside = {name for name, told in built.items() if told == "inside the timed part"}
+    assert inside == {name for name in built if re.search("discontiguous|partitioning|range-2x4k", name)}
+    assert contiguous["record"]["facts"]["filetypes"] == "none"
     # GPFS-45: what was left out is named; GPFS-44: of one replication there is no sigma
     assert len(contiguous["gpfs"]["dropped_mb_s"]) == 1
     assert contiguous["gpfs"]["sigma_mb_s"] is None

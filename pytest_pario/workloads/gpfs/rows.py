@@ -135,7 +135,8 @@ def partitioning(scale: Scale, n: int, seed: int, choices: Choices = STANDARD) -
     for word, unique in (("on", True), ("off", False)):
         opened = Open(unique=unique, prefill=PREFILL)
         pattern = _pattern(f"{like}-{word}", layout, "indep", open=opened, hints=hints)
-        yield Row(pattern, like, summary="mean", parameters=((PARTITIONING, word), *told))
+        # every operation has a view of its own: few or many, what it takes to make one is timed
+        yield Row(pattern, like, summary="mean", types_inside=True, parameters=((PARTITIONING, word), *told))
     posix = _pattern(like, layout, "posix", open=Open(prefill=PREFILL))
     yield Row(posix, like, summary="mean", parameters=told)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_pario import mpi
+from pytest_pario.access import deeds
 from pytest_pario.access.executor import Manner
 from pytest_pario.access.verification import verify_written
 from pytest_pario.environment.load import HostsLoad
@@ -16,6 +17,7 @@ from pytest_pario.errors import FileAccessError, HintValueError, ParameterError,
 from pytest_pario.measure.cache import flush_caches
 from pytest_pario.model import Access, Derived, Hints, Open, Pattern, Record, Replay
 from pytest_pario.patterns import Segmented, Strided, plan
+from pytest_pario.patterns.scattered import Scattered
 from pytest_pario.patterns.stamp import PERIOD
 from pytest_pario.workloads import runner as module
 from pytest_pario.workloads.runner import Runner, RunRules, buffer_bytes
@@ -57,6 +59,58 @@ def test_a_file_goes_with_the_last_close(tmp_path: Path, monkeypatch: pytest.Mon
     assert record.facts["deleted_on_close"] is True
     assert len(record.samples.io) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("pointer", ["individual", "explicit"])
+@pytest.mark.parametrize(
+    ("total", "per_call", "inside", "views", "told"),
+    [
+        (4, 0, True, 1, "inside the timed part"),  # one region is timed as two are
+        (8, 0, True, 2, "inside the timed part"),
+        (4, 0, False, 1, "before the clock"),
+        (8, 0, False, 2, "before the clock"),
+        (8, 2, True, 4, "inside the timed part"),
+        (8, 2, False, 4, "before the clock"),
+        (65, 1, False, 65, "inside the timed part"),  # more than are kept
+    ],
+)
+def test_a_view_is_built_once_and_where_the_record_says(
+    total: int,
+    per_call: int,
+    inside: bool,
+    views: int,
+    told: str,
+    pointer: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # GPFS-13, GPFS-14, GPFS-24, CONS-07
+    real_view, real_course = Scattered._view, deeds.carry_out
+    timed: list[bool] = [False]
+    built: list[bool] = []
+
+    def view(self: Scattered, *given: Any) -> Any:
+        built.append(timed[0])
+        return real_view(self, *given)
+
+    def carry_out(*given: Any) -> Any:
+        timed[0] = True
+        try:
+            return real_course(*given)
+        finally:
+            timed[0] = False
+
+    monkeypatch.setattr(Scattered, "_view", view)
+    monkeypatch.setattr("pytest_pario.access.executor.carry_out", carry_out)
+    sub = (2, 16) if per_call == 1 else None
+    layout = Scattered(64, total, seed=3, region=0 if per_call else 256, per_call=per_call, sub=sub)
+    pattern = Pattern("x", layout, pointer=pointer, open=Open(prefill=0xEE))
+    rules = RunRules(rounds=1, warmup_rounds=0, manner=Manner(types_inside=inside))
+    record = Runner(mpi.load().COMM_SELF, tmp_path, "ext4", rules).run(pattern, "write")
+    assert (record.facts["views"], record.facts["filetypes"]) == (views, told)
+    # the rehearsal builds the first view, too; nothing is built twice under the clock, nor a second time before it
+    assert built == ([False] + [True] * views if told == "inside the timed part" else [False] * (1 + views))
+    plain = run(tmp_path, Pattern("y", LAYOUT, pointer="explicit"), "write").facts
+    assert (plain["views"], plain["filetypes"]) == (0, "none")
 
 
 def test_hints_of_a_view_are_sent_and_recorded(tmp_path: Path) -> None:  # GEN-12
