@@ -150,6 +150,8 @@ class Open:
     atomic: bool = False
     prealloc: bool = False
     """Preallocate the final size."""
+    prealloc_by: Literal["filesystem", "library"] = "filesystem"
+    """Who does: the filesystem, or MPI_File_preallocate, which may write it all (ENV-07)."""
     presize: bool = False
     """Set the final size, which makes holes read as zeros (GEN-05)."""
     prefill: int | None = None
@@ -162,6 +164,8 @@ class Open:
     """Every rank opens the shared file by itself, on COMM_SELF (CONS-63)."""
 
     def __post_init__(self) -> None:
+        words = ("filesystem", "library")
+        _require(self.prealloc_by in words, "open.prealloc_by", self.prealloc_by, f"one of {', '.join(words)}")
         _require(self.prefill is None or 0 <= self.prefill <= 255, "open.prefill", self.prefill, "None or 0 .. 255")
 
     @property

@@ -180,7 +180,7 @@ def run_timed_pass(
 
 
 class _Viewing:
-    """The views of a rank and their datatypes, each built once: beforehand where they are few and nobody wants it timed."""
+    """The views of a rank and their datatypes, each built once: beforehand where they are few and not to be timed."""
 
     def __init__(  # noqa: PLR0917 - what a view needs
         self,

@@ -34,6 +34,12 @@ class Account:
         self._cache: CacheState | None = None
         self._resident: list[float | None] = []
 
+    def add_allocation(self, told: Mapping[str, Any]) -> None:
+        """How the file was brought to its first state; what that took is told of each time, apart from the samples."""
+        self.facts |= {key: value for key, value in told.items() if key != "allocation_s"}
+        if "allocation_s" in told:
+            self.facts["allocation_s"] = [*self.facts.get("allocation_s", ()), told["allocation_s"]]
+
     def add_hints(self, in_force: Mapping[str, str]) -> None:
         """What became of the hints (GEN-12)."""
         requested = {**self._target.hints, **self._target.view_hints}

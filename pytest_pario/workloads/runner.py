@@ -163,7 +163,7 @@ class _Measurement:
         """Bring the file to where the rounds begin; bad arguments end here, on all ranks."""
         if isinstance(self.target.pattern.repeat, Timed):
             self._choose_repetitions(self.target.pattern.repeat)
-        self.account.facts |= prepare_new(self.target, self.work)
+        self.account.add_allocation(prepare_new(self.target, self.work))
         mpiio = self.target.pattern.api == "mpiio"
         if self.phase != "write":
             if mpiio and self.target.view_hints:
@@ -207,7 +207,7 @@ class _Measurement:
 
     def _write_round(self, number: int) -> RankTimes:
         content = content_of(self.work, self.rules.seed, 0)
-        prepare_new(self.target, self.work)
+        self.account.add_allocation(prepare_new(self.target, self.work))
         if self.account.facts["allocation"] != "new":
             mpi.together(self.comm, "emptying page caches", lambda: evict(self.target.own_file))
             self.account.add_resident_before_write(look(self.comm, [self.target.own_file]))

@@ -40,6 +40,11 @@ def test_every_benchmark(ranks: int, tmp_path: Path) -> None:
     assert len(contiguous["gpfs"]["dropped_mb_s"]) == 1
     assert contiguous["gpfs"]["sigma_mb_s"] is None
     assert contiguous["gpfs"]["figure_mb_s"] >= contiguous["gpfs"]["dropped_mb_s"][0]
+    # GPFS-13: the library itself preallocates, timed apart from the rounds
+    space = found["test_gpfs[gpfs-discontiguous-prealloc-coll-write]"]["record"]["facts"]
+    assert space["allocation"] == "preallocated (MPI_File_preallocate)"
+    assert len(space["allocation_s"]) == 4
+    assert found["test_gpfs[gpfs-discontiguous-coll-write]"]["record"]["facts"]["allocation"] == "new"
     single = found["test_gpfs[gpfs-discontiguous-posix-write]"]["gpfs"]
     assert single["flags"] == ["single_replication"]
     # GPFS-20, GPFS-43: hints that the library does not know are told as dropped

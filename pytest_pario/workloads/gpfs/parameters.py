@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pytest_pario.units import GiB, KiB
-from pytest_pario.workloads.kinds import Flag, Size, Whole
+from pytest_pario.workloads.kinds import Choice, Flag, Size, Whole
 from pytest_pario.workloads.parameters import Parameter, Parameters
 
 REGION = 2 * GiB
@@ -20,6 +21,7 @@ PARAMETERS = (
     Parameter("gpfs_drop", Whole(0, 6), 0, "lowest replications of each test to leave out; they are reported"),
     Parameter("gpfs_fill", Whole(1, 100), FILL, "per cent of the file's blocks that the partitioning benchmark uses"),
     Parameter("gpfs_prealloc", Flag(), None, "preallocate in discontiguous writes (default: both)"),
+    Parameter("gpfs_prealloc_by", Choice(("library", "filesystem")), "library", "MPI_File_preallocate, or fallocate"),
     Parameter("gpfs_region", Size(1 * KiB), REGION, "bytes of a region of the discontiguous benchmark"),
     Parameter("gpfs_replications", Whole(1, 100), None, "how often each test is repeated (default by profile)"),
     # a hint too, so that the record of a run says what the library made of it; MAX_ACC in the environment (GPFS-26)
@@ -36,6 +38,8 @@ class Choices:
     fill: float = FILL / 100
     prealloc: bool | None = None
     """None writes with and without."""
+    prealloc_by: Literal["library", "filesystem"] = "library"
+    """Who preallocates: MPI_File_preallocate, as in the report, or the filesystem."""
     max_acc: int | None = None
     """None takes those of the profile."""
     hints: Mapping[str, str] = field(default_factory=dict)
@@ -50,6 +54,7 @@ def choose(given: Parameters) -> Choices:
         given.whole("gpfs_blocks_per_op"),
         given.whole("gpfs_fill") / 100,
         None if prealloc is None else bool(prealloc),
+        "library" if given["gpfs_prealloc_by"] == "library" else "filesystem",
         None if max_acc is None else given.whole(MAX_ACC),
         given.hints,
     )

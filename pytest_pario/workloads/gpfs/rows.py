@@ -114,14 +114,14 @@ def contiguous(scale: Scale) -> Iterator[Row]:
 def discontiguous(scale: Scale, n: int, seed: int, choices: Choices = STANDARD) -> Iterator[Row]:
     """All blocks of 1 KiB dealt at random, region by region (GPFS-12..17); writes with and without preallocation."""
     layout, like = Scattered(BLOCK, scale.blocks * n, seed=seed, region=choices.region), "discontiguous"
-    told = (("region", choices.region),)
+    told, by = (("region", choices.region),), choices.prealloc_by
     for way in WAYS:
         # each region has a view of its own; POSIX goes block by block
-        opened = Open(unique=True, prealloc=choices.prealloc is True)
+        opened = Open(unique=True, prealloc=True, prealloc_by=by) if choices.prealloc else Open(unique=True)
         pattern = _pattern(like, layout, way, open=opened)
         yield Row(pattern, like, types_inside=way != "posix", single=way == "posix", parameters=told)
     if choices.prealloc is None:
-        prealloc = _pattern(f"{like}-prealloc", layout, "coll", open=Open(unique=True, prealloc=True))
+        prealloc = _pattern(f"{like}-prealloc", layout, "coll", open=Open(unique=True, prealloc=True, prealloc_by=by))
         yield Row(prealloc, like, types_inside=True, phases=("write",), parameters=told)
 
 

@@ -113,6 +113,21 @@ def test_a_view_is_built_once_and_where_the_record_says(
     assert (plain["views"], plain["filetypes"]) == (0, "none")
 
 
+@pytest.mark.parametrize("way", ["library", "filesystem"])
+@pytest.mark.parametrize("change", [{}, {"files": "each"}, {"api": "posix", "pointer": "explicit"}])
+def test_space_is_allocated_apart_from_what_is_timed(
+    way: Any, change: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # GPFS-13, CONS-46
+    opened = Open(prealloc=True, prealloc_by=way)
+    facts: Any = run(tmp_path, Pattern("x", LAYOUT, open=opened, **change), "write").facts
+    call = "MPI_File_preallocate" if way == "library" else "fallocate: "
+    assert facts["allocation"].startswith(f"preallocated ({call}")
+    assert facts["allocated_bytes"] >= 64 * 4096
+    assert len(facts["allocation_s"]) == 4  # before the rehearsal, a warm-up and two rounds
+    assert min(facts["allocation_s"]) > 0
+    assert facts["resident_before_write"] is not None  # evicted, and looked at
+
+
 def test_hints_of_a_view_are_sent_and_recorded(tmp_path: Path) -> None:  # GEN-12
     for pointer in ("individual", "explicit"):
         pattern = Pattern("x", LAYOUT, True, pointer=pointer, hints=Hints({}, {"cb_buffer_size": "65536"}))

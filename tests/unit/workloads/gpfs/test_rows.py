@@ -72,7 +72,8 @@ def test_discontiguous() -> None:  # GPFS-12..17
     assert (layout.block, layout.total, layout.region) == (1024, 4 * 340992, 2 * GiB)
     assert rows["gpfs-discontiguous-coll"].types_inside
     assert rows["gpfs-discontiguous-posix"].single
-    assert rows["gpfs-discontiguous-prealloc-coll"].pattern.open.prealloc
+    opened = rows["gpfs-discontiguous-prealloc-coll"].pattern.open
+    assert (opened.prealloc, opened.prealloc_by) == (True, "library")  # GPFS-13: MPI_File_preallocate
     # regions of 2 GiB for 4 to 128 tasks
     counts = [math.ceil(n * 340992 * 1024 / (2 * GiB)) for n in (4, 8, 16, 32, 64, 128)]
     assert counts == [1, 2, 3, 6, 11, 21]
@@ -168,6 +169,8 @@ def test_parameters_shape_the_rows() -> None:  # GPFS-04, GPFS-15, GPFS-22
     layout = rows["gpfs-partitioning-on-indep"].pattern.layout
     assert isinstance(layout, Scattered)
     assert (layout.per_call, layout.fraction, layout.total) == (5, 0.25, 320)
+    by = chosen("gpfs_prealloc=1", "gpfs_prealloc_by=filesystem")
+    assert {row.pattern.open.prealloc_by for row in discontiguous(QUICK, 2, 1, by)} == {"filesystem"}
     assert not any(row.pattern.open.prealloc for row in all_rows("quick", 2, choices=chosen("gpfs_prealloc=0")))
     with pytest.raises(ParameterError, match="multiple of the block"):
         all_rows("quick", 2, choices=chosen("gpfs_region=1025"))
