@@ -141,7 +141,10 @@ def test_a_sweep_recommends_confirms_and_writes_files(tmp_path: Path) -> None:  
     assert float(slow[1]) < 1
     # what the library made of a word that it does not know is not what was asked for
     assert "has not acted: romio_ds_write=banana asked, automatic in force" in job.output
-    confirmed = re.search(r"crippled write: with ROMIO_HINTS ([\d.]+) .* in 2 pairs of jobs", job.output)
+    confirmed = re.search(
+        r"crippled write: the hints of the file were in force; with ROMIO_HINTS ([\d.]+) .* in 2 pairs of jobs",
+        job.output,
+    )
     assert confirmed is not None, job.output
     assert float(confirmed[1]) > 1
     hints = (output / "crippled-write.romio_hints").read_text()
