@@ -51,23 +51,36 @@ def test_every_benchmark(ranks: int, tmp_path: Path) -> None:
     on = found["test_gpfs[gpfs-partitioning-on-indep-write]"]
     assert on["gpfs"]["partitioning"] == "on"
     assert set(on["record"]["facts"]["hints"]["dropped"]) == {"IBM_largeblock_io", "IBM_io_buffer_size"}
+    assert on["gpfs"]["dropped_hints"] == ["IBM_io_buffer_size", "IBM_largeblock_io"]  # GPFS-04
+    assert found["test_gpfs[gpfs-range-2x4k-acc2-coll-read]"]["gpfs"]["dropped_hints"] == [
+        "IBM_largeblock_io",
+        "max_acc",
+    ]
     assert "hints that the library dropped: IBM_io_buffer_size" in job.output
     # GPFS-05, GPFS-06: the results themselves are shown
     assert re.search(r"^=+ gpfs =+$", job.output, re.MULTILINE), job.output
     line = r"^gpfs-partitioning-on-indep-write +\d +[\d.]+ mean +- +1 +[\d.]+ +dropped [\d.]+$"
     assert re.search(line, job.output, re.MULTILINE), job.output
     assert re.search(r"^gpfs-discontiguous-posix-write .* single_replication$", job.output, re.MULTILINE)
-    assert re.search(rf"^partitioning, write, {ranks} ranks: on / off [\d.]+$", job.output, re.MULTILINE)
+    assert re.search(
+        rf"^partitioning, write, {ranks} ranks: on / off [\d.]+ by UNIQUE_OPEN alone", job.output, re.MULTILINE
+    )
 
 
 def test_parameters_and_hints_of_the_user(tmp_path: Path) -> None:  # GPFS-04, GPFS-20, GPFS-26
     saved = tmp_path / "saved.json"
     given = ["--benchmark-json", str(saved), "--rootdir", str(tmp_path), "-q", "-k", "partitioning or range-2x4k"]
-    for word in ("gpfs_replications=1", "gpfs_blocks_per_op=4", "gpfs_fill=25", "hint:IBM_largeblock_io=true"):
+    for word in ("gpfs_replications=1", "gpfs_blocks_per_op=4", "gpfs_fill=25"):
         given += ["--pario-param", word]
     with fast_scratch(tmp_path) as scratch:
         job = run_pytest(
-            2, SUITE, *given, "--pario-dir", str(scratch), directory=tmp_path, environment={"MAX_ACC": "4"}
+            2,
+            SUITE,
+            *given,
+            "--pario-dir",
+            str(scratch),
+            directory=tmp_path,
+            environment={"MAX_ACC": "4", "IBM_largeblock_io": "true"},
         )
     assert job.counts()["passed"] == 12, job.output[-3000:]
     found = {one["name"]: one["extra_info"] for one in json.loads(saved.read_text())["benchmarks"]}

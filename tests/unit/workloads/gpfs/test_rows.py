@@ -200,6 +200,23 @@ def test_hints_of_the_user_win_over_those_of_the_rows() -> None:  # GPFS-20
     assert "ignored" not in standard["gpfs-partitioning-on-indep"]
 
 
+@pytest.mark.parametrize("environment", [{"IBM_largeblock_io": "true"}, {"IBM_LARGEBLOCK_IO": "true"}])
+def test_every_variable_acts_or_is_told_as_dropped(environment: dict[str, str]) -> None:  # GPFS-04
+    asked = chosen(**environment, IBM_io_buffer_size="8MB", MAX_ACC="2", GPFS_PREALLOC="1", GPFS_PARTITIONING="1")
+    assert asked.hints == {"IBM_largeblock_io": "true", "IBM_io_buffer_size": "8MB", "max_acc": "2"}
+    rows = {row.pattern.name: row for row in all_rows("quick", 2, choices=asked)}
+    assert all(row.pattern.open.prealloc for name, row in rows.items() if "discontiguous" in name)
+    assert "gpfs-partitioning-off-indep" not in rows
+    off = all_rows("quick", 2, choices=chosen(GPFS_PARTITIONING="0"))
+    assert "gpfs-partitioning-on-indep" not in {row.pattern.name for row in off}
+    on, ranged = rows["gpfs-partitioning-on-indep"], rows["gpfs-range-2x4k-acc2-indep"]
+    assert not set(asked.hints) & {*on.pattern.hints.on_open, *ranged.pattern.hints.on_open}
+    assert told_of(on, asked.hints, ["IBM_largeblock_io", "other"])["dropped_hints"] == ["IBM_largeblock_io"]
+    assert "dropped_hints" not in told_of(ranged, asked.hints)
+    figures = [figure("on", 30.0, switch="on", dropped_hints=["IBM_x"]), figure("off", 20.0, switch="off")]
+    assert gpfs_lines(figures)[-1].endswith("on / off 1.50 by UNIQUE_OPEN alone, the library dropped IBM_x")
+
+
 def test_numbers_of_tasks() -> None:  # GPFS-07, GEN-17
     assert task_counts("quick", 6) == [6]
     assert task_counts("nightly", 6) == [1, 2, 4, 6]
