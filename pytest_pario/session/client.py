@@ -72,10 +72,10 @@ class HubClient:
 
     # --- main thread --------------------------------------------------------------------------------------------
 
-    def gather(self, kind: str, label: str, data: Any = None) -> Message:
-        """Meet all other ranks at this point; `kind` says who hears what (see Watch)."""
+    def gather(self, kind: str, label: str, data: Any = None, halt: Message | None = None) -> Message:
+        """Meet all other ranks at this point; `kind` says who hears what, `halt` why all are to stop (see Watch)."""
         try:
-            send(self._call, {"op": "gather", "kind": kind, "label": label, "data": data})
+            send(self._call, {"op": "gather", "kind": kind, "label": label, "data": data, "halt": halt})
             reply = receive(self._call)
         except WireError as error:
             raise SessionError(f"rank {self.rank}: the hub is gone at {label!r}: {error}") from error

@@ -51,12 +51,13 @@ FIELDS: dict[str, dict[str, type]] = {
 
 def append_line(path: Path, entry: dict[str, Any], durable: bool) -> None:
     """Append one entry in one write; `durable` puts it on disk before returning."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        _mend(descriptor)
-        _write(descriptor, entry, durable)
-    finally:
-        os.close(descriptor)
+    with _writing(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            _mend(descriptor)
+            _write(descriptor, entry, durable)
+        finally:
+            os.close(descriptor)
 
 
 def supervisor_of(journal: Path, environment: Mapping[str, str]) -> str | None:
@@ -103,14 +104,16 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         """Open for appending; directories are made."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        _mend(self._descriptor)
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            _mend(self._descriptor)
 
     def write(self, event: str, durable: bool = False, **fields: Any) -> None:
         """Append an event."""
-        _write(self._descriptor, {"event": event, "time": time.time(), **fields}, durable)
+        with _writing(self.path):
+            _write(self._descriptor, {"event": event, "time": time.time(), **fields}, durable)
 
     def close(self) -> None:
         """Close; writing again is an error."""
@@ -201,6 +204,15 @@ def _problem(entry: dict[str, Any]) -> str | None:
     if entry["event"] == "end" and not isinstance(entry.get("abort", entry.get("reports")), dict | list):
         return "'end' has neither reports nor abort"
     return None
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say which journal it is that a full disk, a quota or a read-only mount keeps from being written."""
+    try:
+        yield
+    except OSError as error:
+        raise JournalError(f"journal {path} cannot be written: {error.strerror or error}") from error
 
 
 def _mend(descriptor: int) -> None:

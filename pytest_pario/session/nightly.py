@@ -262,7 +262,7 @@ class Nightly:
 
         if self.session.chronicle:
             told = [[one.fullname, one.state, sentence_of(one)] for one in judgement.findings]
-            self.session.chronicle.journal.write("verdict", durable=True, findings=told)
+            self.session.chronicle.write("verdict", durable=True, findings=told)
 
     # --- judging ------------------------------------------------------------------------------------------------
 

@@ -71,10 +71,16 @@ class RankedSession:
     def gather(self, kind: str, label: str, data: Any = None) -> dict[str, Any]:
         """Meet the other ranks; when the session is to stop, leave pytest's loop on all ranks alike."""
         try:
-            return self.client.gather(kind, label, data)
+            return self.client.gather(kind, label, data, self._halt())
         except Stopped as stopped:
             self._leave(stopped)
             raise  # not reached: _leave raises
+
+    def _halt(self) -> dict[str, Any] | None:
+        """Why no further test can run here; told at the next meeting, so that no rank waits for another inside MPI."""
+        if self.chronicle and self.chronicle.problem:
+            return {"why": self.chronicle.problem}
+        return None
 
     def _leave(self, stopped: Stopped) -> None:
         raise pytest.exit.Exception(str(stopped), returncode=2) from None
@@ -330,10 +336,12 @@ class RankedSession:
         """Leave with one exit status; root tells what happened on other ranks and closes the journal."""
         if session.exitstatus == pytest.ExitCode.USAGE_ERROR and self.why is None:
             self.why = f"usage error: {sys.exc_info()[1] or 'see above'}"
-        reply = self.gather("exit", "exit status", {"status": int(session.exitstatus), "why": self.why})
+        why, halt = self.why, self._halt()
+        if why is None and halt:  # met after the last agreement about a test
+            why, session.exitstatus = halt["why"], pytest.ExitCode.INTERRUPTED
+        reply = self.gather("exit", "exit status", {"status": int(session.exitstatus), "why": why})
         session.exitstatus = reply["status"]
-        if reply.get("stop") and self.rank == 0 and (self.why or "Exit") not in reply["stop"]:
-            self.last_act.say(reply["stop"])
+        self._tell_stop(reply.get("stop"))
         try:
             result = yield
         except BaseException as error:
@@ -342,11 +350,20 @@ class RankedSession:
         self._agree_on_end(session, {"status": int(session.exitstatus)})
         return result
 
+    def _tell_stop(self, stop: str | None) -> None:
+        """Say on root why the session stopped, unless pytest does: it prints why root itself leaves."""
+        own = self.why or "Exit"
+        if stop and self.rank == 0 and own not in stop and stop not in own:
+            self.last_act.say(stop)
+
     def _agree_on_end(self, session: pytest.Session, mine: dict[str, Any]) -> None:
         """Once more one exit status: writing the reports may have failed, as `--benchmark-compare-fail` does."""
         session.exitstatus = self.gather("exit", "reports written", mine)["status"]
         if self.chronicle:
+            known = self.chronicle.problem
             self.chronicle.finish(int(session.exitstatus))
+            if self.chronicle.problem != known:
+                self.last_act.say(str(self.chronicle.problem))
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:

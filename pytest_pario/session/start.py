@@ -74,7 +74,7 @@ def _open_chronicle(config: pytest.Config, client: HubClient, hosts: list[dict[s
             check_directory(*choose_directory(config.stash[OPTIONS].directory, os.environ))
             _check_parameters(config.stash[OPTIONS])
             chronicle = Chronicle(config, client, hosts)
-        except ParioError as error:
+        except (ParioError, OSError) as error:
             problem = str(error)
     problem = client.gather("bcast", "journal", problem)["data"]
     if problem is not None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_pario.errors import ParameterError
+from pytest_pario.errors import JournalError, ParameterError
 from pytest_pario.session.journal import SUPERVISED, History, JournalLock, append_line, default_path, read_history
 from pytest_pario.session.launcher import Launcher
 from pytest_pario.session.processes import is_alive, kill_ranks
@@ -75,7 +75,11 @@ class Supervisor:
                 self._say_end(f"job {job} ended with status {status} outside of any test; giving up", history)
                 return status or 3
             if culprit is not None:
-                self._convict(culprit, history, status, output)
+                try:
+                    self._convict(culprit, history, status, output)
+                except JournalError as error:
+                    self._say_end(f"job {job} ended with status {status} in {culprit}, and {error}", history)
+                    return status or 3
             finished_before = len(history.finished)
             total = f" of {history.selected}" if history.selected else ""
             done = len(history.finished) + (culprit is not None)

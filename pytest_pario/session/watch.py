@@ -180,6 +180,9 @@ class Watch:
             self.end(f"the ranks are out of step: {told}", status=3)
             return
         arrived = [self.arrived[rank] for rank in range(self.size)]
+        if arrived[0]["kind"] not in ("exit", "leave") and any(message.get("halt") for message in arrived):
+            self._halt(arrived)
+            return
         self._begin_round()
         getattr(self, f"_complete_{arrived[0]['kind']}")(arrived)
 
@@ -319,6 +322,13 @@ class Watch:
                 self.outbox.append((rank, ALARM, {"op": "interrupt", "why": reason, "stop": reason}))
         self._begin_round()
         self.arrived = leaving
+
+    def _halt(self, arrived: list[Message]) -> None:
+        """Stop where all ranks have met, because one of them cannot go on with the tests."""
+        halts = {rank: message["halt"] for rank, message in enumerate(arrived) if message.get("halt")}
+        first = next(iter(halts.values()))
+        self.exit_status = 2
+        self._stop(f"{name_ranks(halts)}: {first['why']}")
 
     def _on_quit(self, rank: int, message: Message) -> None:
         """A rank's last word before `os._exit`; without it the launcher may close others' connections first."""

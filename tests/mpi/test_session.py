@@ -260,6 +260,40 @@ def test_a_journal_belongs_to_one_run(suite: Path) -> None:
     assert run_pytest(2, "--pario-resume=j.jsonl", directory=suite).counts() == {"passed": 3}
 
 
+FILLS = """
+import resource
+import pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_number(comm, number):
+    if comm.rank == 0 and number == 1:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+    print("x" * 20_000)
+    comm.Barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("journal", "status", "told", "counts"),
+    [("/dev/full", 4, "No space left on device", {}), ("j.jsonl", 2, "File too large", {"passed": 2})],
+)
+def test_a_journal_that_cannot_be_written_ends_all_ranks_alike(
+    tmp_path: Path, journal: str, status: int, told: str, counts: dict[str, int]
+) -> None:
+    (tmp_path / "test_fills.py").write_text(FILLS)
+    job = run_pytest(3, f"--pario-journal={journal}", "--junitxml=junit.xml", directory=tmp_path, limit_s=60)
+    assert job.status == status, job.output
+    assert job.counts() == counts, job.output
+    assert len(re.findall(rf"journal \S*{journal} cannot be written: {told}", job.output)) == 1, job.output
+    assert "Traceback" not in job.output
+    assert "INTERNALERROR" not in job.output
+    if counts:  # what ran is reported; only the last line of the journal is missing
+        names = [case.get("name") for case in ET.parse(tmp_path / "junit.xml").findall(".//testcase")]
+        assert names[:2] == ["test_number[0]", "test_number[1]"]
+        assert len(read_history(tmp_path / journal).finished) == counts["passed"] - 1
+        assert "cannot be written" in str(read_history(tmp_path / journal).stopped)
+
+
 # --- signals --------------------------------------------------------------------------------------------------------
 
 SLOW = """

@@ -66,6 +66,20 @@ def test_informing_options_need_no_journal(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.usefixtures("own_signals")
+def test_a_journal_that_takes_no_verdict_ends_the_run_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, *_: object, **__: object) -> None:
+        raise JournalError(f"journal {path} cannot be written: Disk quota exceeded")
+
+    monkeypatch.setattr("pytest_pario.session.supervisor.append_line", full)
+    assert run(tmp_path, JOB + "journal.write('start', nodeid='t.py::t'); sys.exit(5)") == 5
+    told = capsys.readouterr().out
+    assert "job 1 ended with status 5 in t.py::t, and journal" in told
+    assert "cannot be written: Disk quota exceeded: no test finished" in told
+
+
+@pytest.mark.usefixtures("own_signals")
 def test_how_an_earlier_run_ended_is_not_how_this_one_does(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     journal = Journal(path)

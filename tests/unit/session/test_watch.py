@@ -200,6 +200,19 @@ def test_a_signal_stops_all_ranks_alike() -> None:
     assert {message["status"] for _, channel, message in sent(made) if channel == CALL} == {2}
 
 
+def test_a_rank_that_cannot_go_on_stops_all_where_they_meet() -> None:
+    made = watch(size=2)
+    phase(made, 1, 1.0)
+    halted = {"op": "gather", "kind": "phase", "label": "t.py::t [setup]", "data": {}, "halt": {"why": "disk full"}}
+    made.on_message(0, halted, 1.5)
+    assert sent(made) == [(rank, CALL, {"stop": "rank 0: disk full"}) for rank in (0, 1)]
+    assert made.journal_lines == [{"event": "stop", "reason": "rank 0: disk full", "nodeid": "t.py::t"}]
+    for rank in range(2):
+        data = {"status": 2, "why": "Exit"}
+        made.on_message(rank, {"op": "gather", "kind": "exit", "label": "exit status", "data": data}, 2.5)
+    assert [message["status"] for _, _, message in sent(made)] == [2, 2]
+
+
 def test_ranks_that_do_not_stop_are_ended() -> None:
     made = watch()
     made.on_message(1, {"op": "signal", "signum": int(signal.SIGTERM)}, 2.0)
