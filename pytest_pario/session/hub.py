@@ -181,6 +181,8 @@ class Hub:
         self.strangers.pop(connection, None)
         self.channels[rank, connection.channel] = connection
         self.watch.peers[rank] = peer
+        if self._complete():
+            self.watch.on_joined(time.monotonic())
         connection.sock.sendall(answer)
         return True
 

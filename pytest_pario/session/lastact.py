@@ -44,6 +44,8 @@ class LastAct:
         if order["dead"] is not None:
             time.sleep(KILL_S)
         captured = self._stop_capturing(config)
+        if chronicle.item is None and not order.get("stop"):
+            self.say("\n".join(filter(None, (order["diagnosis"], order["stacks"]))))
         if chronicle.supervisor and not order.get("stop"):
             return  # the next job reports this one's tests too
         item, session = chronicle.item, chronicle.pytest_session

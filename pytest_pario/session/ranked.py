@@ -73,8 +73,8 @@ class RankedSession:
         try:
             return self.client.gather(kind, label, data, self._halt())
         except Stopped as stopped:
-            self._leave(stopped)
-            raise  # not reached: _leave raises
+            self.leave(stopped)
+            raise  # not reached: leave raises
 
     def _halt(self) -> dict[str, Any] | None:
         """Why no further test can run here; told at the next meeting, so that no rank waits for another inside MPI."""
@@ -82,14 +82,17 @@ class RankedSession:
             return {"why": self.chronicle.problem}
         return None
 
-    def _leave(self, stopped: Stopped) -> None:
+    def leave(self, stopped: Stopped) -> None:
+        """Leave pytest's loop as a user's `pytest.exit` would."""
         raise pytest.exit.Exception(str(stopped), returncode=2) from None
 
     # --- start and selection ------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Undo what other plugins set up when they were configured."""
+        if self.chronicle:
+            self.chronicle.pytest_session = session
         if self.rank > 0:
             voice.forget_state(self.config)
 
@@ -116,6 +119,8 @@ class RankedSession:
                 raise pytest.UsageError(f"rank {self.rank} has not selected {missing[0]}, which root is going to run")
             session.items[:] = [by_nodeid[nodeid] for nodeid in selection["nodeids"]]
             self.finished = selection["finished"]
+            if self.chronicle:
+                self.client.tell("step", name="before the first test")
         return (yield)
 
     # --- one test -----------------------------------------------------------------------------------------------
@@ -223,7 +228,7 @@ class RankedSession:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Merge the outcome of this phase over all ranks; this wrapper is the outermost."""
         if call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
-            self._leave(call.excinfo.value)
+            self.leave(call.excinfo.value)
         report = yield
         self.subtests += self.in_phase
         self._agree(report, self._outcome(report, call))

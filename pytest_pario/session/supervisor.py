@@ -54,7 +54,7 @@ class Supervisor:
         for signum in STOP_SIGNALS:
             if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:  # nohup means it
                 signal.signal(signum, self._on_signal)
-        job, finished_before = 1, -1
+        job, finished_before = 1, len(self._history().finished)
         while True:
             status, output = self._run_job(job)
             history = self._history()

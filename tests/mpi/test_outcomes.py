@@ -24,6 +24,7 @@ class Row:
     line: str
     alone: dict[str, object] = field(default_factory=dict)
     openmpi: bool = False
+    options: tuple[str, ...] = ()
 
 
 def count(**counts: int) -> dict[str, int]:
@@ -76,6 +77,10 @@ TABLE = [
         {"status": 0, "counts": count(passed=2), "line": "2 passed"}, openmpi=True),
     Row("collection_error", 2, count(error=1), "rank {last} of {n}: ImportError: library missing on this host",
         {"line": "ImportError: library missing on this host"}),
+    # alone the rank is interrupted; the others are stuck inside MPI, so that the job ends
+    Row("hangs_in_collection", 1, ANY, "rank {last} in sleep at hangs_in_collection.py:",
+        {"status": 2, "counts": count(error=1), "line": "no end of the session (collection) within 3 s: rank 0 in"},
+        openmpi=True, options=("--pario-timeout=3",)),
     Row("prints_a_lot", 1, count(failed=1, passed=1), "characters left out",
         {"line": "line 199999 of very many"}, openmpi=True),
     Row("keyboard_interrupt", 2, count(passed=1), "rank {last}: KeyboardInterrupt", {"line": "KeyboardInterrupt"},
@@ -97,7 +102,8 @@ PARAMETERS = [
 @pytest.mark.parametrize(("row", "ranks"), PARAMETERS)
 def test_outcome(row: Row, ranks: int, tmp_path: Path) -> None:
     shutil.copy(CASES / f"{row.case}.py", tmp_path)
-    job = run_pytest(ranks, "-rA", "--pario-grace=1", "--junitxml=junit.xml", f"{row.case}.py", directory=tmp_path)
+    options = ("-rA", "--pario-grace=1", "--junitxml=junit.xml", *row.options)
+    job = run_pytest(ranks, *options, f"{row.case}.py", directory=tmp_path)
     expected = {"status": row.status, "counts": row.counts, "line": row.line, **(row.alone if ranks == 1 else {})}
     line = str(expected["line"]).format(last=ranks - 1, n=ranks)
     assert line in job.output, job.output

@@ -66,6 +66,16 @@ def test_informing_options_need_no_journal(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.usefixtures("own_signals")
+def test_a_hang_outside_of_any_test_is_nobodys_fault_and_not_tried_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hang = "journal.write('abort', nodeid=None, diagnosis='no end of the session (collection)'); sys.exit(1)"
+    assert run(tmp_path, JOB + hang) == 1
+    assert "job 1 ended with status 1 outside of any test; giving up" in capsys.readouterr().out
+    assert read_history(tmp_path / "j.jsonl").finished == {}
+
+
+@pytest.mark.usefixtures("own_signals")
 def test_a_journal_that_takes_no_verdict_ends_the_run_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
