@@ -7,7 +7,8 @@ Schema 1, one object per line:
     selected count                                       how many tests the job is going to run or replay
     end      nodeid, outcome, reports, benchmark         the test is finished; on disk before the next one starts
              or: nodeid, outcome, abort                  written by `pario run` for the test that a job died in
-    stop     reason, nodeid                              the job was stopped in order (signal); nodeid runs again
+    stop     reason, nodeid, again                       the job was stopped in order (signal); nodeid runs again;
+                                                         again: the rest can run at once, in a new job
     abort    nodeid, phase, diagnosis, dead, stacks      the job could not go on; nodeid is the culprit
     finish   exitstatus                                  the job came to its end
 """
@@ -133,6 +134,8 @@ class History:
     """The abort entry of the last job, where it has one."""
     stopped: str | None = None
     """Why the last job was stopped in order."""
+    again: bool = False
+    """It was stopped for want of something that a new job has."""
     exitstatus: int | None = None
     """Of the last job, where it came to its end."""
     processes: list[dict[str, Any]] = field(default_factory=list)
@@ -152,6 +155,7 @@ def read_history(path: Path) -> History:
             history.ranks, history.processes = entry["ranks"], entry.get("processes", [])
             history.supervisor = entry.get("supervisor")
             history.running = history.abort = history.stopped = history.exitstatus = None
+            history.again = False
         elif event == "selected":
             history.selected = entry["count"]
         elif event == "start":
@@ -162,7 +166,7 @@ def read_history(path: Path) -> History:
         elif event == "abort":
             history.abort = entry
         elif event == "stop":
-            history.stopped = entry["reason"]
+            history.stopped, history.again = entry["reason"], bool(entry.get("again"))
         elif event == "finish":
             history.exitstatus = entry["exitstatus"]
     return history

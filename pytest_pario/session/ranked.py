@@ -52,6 +52,8 @@ class RankedSession:
         self.last_act = LastAct(self)
         self.client.on_end = self.last_act.perform
         self.client.on_abort = mpi.abort
+        self.exhausted: str | None = None
+        """Why this job can run no other test, where a new one could."""
         self.why: str | None = None
         """Why this rank leaves the session early, where it does."""
         self.finished: dict[str, list[list[Any]]] = {}
@@ -78,6 +80,8 @@ class RankedSession:
 
     def _halt(self) -> dict[str, Any] | None:
         """Why no further test can run here; told at the next meeting, so that no rank waits for another inside MPI."""
+        if self.exhausted:
+            return {"why": self.exhausted, "again": True}
         if self.chronicle and self.chronicle.problem:
             return {"why": self.chronicle.problem}
         return None
@@ -144,10 +148,14 @@ class RankedSession:
         if self.chronicle:
             self.chronicle.start(item, phase_limit_s(item, self.options.timeout_s))
         result = yield
-        if self.chronicle:
-            self.chronicle.end(item)
-        if self.failed:
-            self.communicators.renew()
+        try:
+            if self.failed:
+                self.exhausted = self.communicators.renew()
+                self.gather("bcast", "new communicators")
+        finally:
+            # a test that failed when there were no communicators may have failed for that: it runs again
+            if self.chronicle and not self.exhausted:
+                self.chronicle.end(item)
         return result
 
     @pytest.hookimpl(tryfirst=True, specname="pytest_runtest_protocol")
@@ -369,6 +377,9 @@ class RankedSession:
             self.chronicle.finish(int(session.exitstatus))
             if self.chronicle.problem != known:
                 self.last_act.say(str(self.chronicle.problem))
+            if self._halt() and not self.chronicle.supervisor:
+                path = self.chronicle.path
+                self.last_act.say(f"finished tests are in {path}; go on with --pario-resume {path}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:

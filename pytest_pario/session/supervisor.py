@@ -62,15 +62,16 @@ class Supervisor:
                 self._say_end(f"stopped by {signal.Signals(self.signalled).name}", history)
                 return 128 + self.signalled
             began = history.supervisor == self.token
-            if began and history.exitstatus is not None:
+            goes_on = began and history.again
+            if began and not goes_on and history.exitstatus is not None:
                 # the journal knows better why, but a job that failed after its last line did not succeed
                 return history.exitstatus or status
-            if began and history.stopped is not None:
+            if began and history.stopped is not None and not (goes_on and len(history.finished) > finished_before):
                 self._say_end(f"job {job} was stopped: {history.stopped}", history)
                 return 2
             if status == 0 and INFORMING & set(self.pytest_args):
                 return 0
-            culprit = ((history.abort or {}).get("nodeid") or history.running) if began else None
+            culprit = ((history.abort or {}).get("nodeid") or history.running) if began and not goes_on else None
             if culprit is None and (len(history.finished) <= finished_before or history.ranks is None):
                 self._say_end(f"job {job} ended with status {status} outside of any test; giving up", history)
                 return status or 3

@@ -322,10 +322,10 @@ class Watch:
             self.exit_status = 2
             self._stop(f"{name} at {name_ranks([rank])}")
 
-    def _stop(self, reason: str, but: int | None = None) -> None:
+    def _stop(self, reason: str, but: int | None = None, again: bool = False) -> None:
         """End the session in order: ranks that wait are released, ranks that run are interrupted."""
         self.stopping, self.step_until = reason, self.now + self.stop_s
-        self.journal_lines.append({"event": "stop", "reason": reason, "nodeid": self._nodeid()})
+        self.journal_lines.append({"event": "stop", "reason": reason, "nodeid": self._nodeid(), "again": again})
         leaving = {rank: one for rank, one in self.arrived.items() if one["kind"] in ("exit", "leave")}
         for rank in self._present() - {but} - set(leaving):
             if rank in self.arrived:
@@ -340,7 +340,7 @@ class Watch:
         halts = {rank: message["halt"] for rank, message in enumerate(arrived) if message.get("halt")}
         first = next(iter(halts.values()))
         self.exit_status = 2
-        self._stop(f"{name_ranks(halts)}: {first['why']}")
+        self._stop(f"{name_ranks(halts)}: {first['why']}", again=bool(first.get("again")))
 
     def _on_quit(self, rank: int, message: Message) -> None:
         """A rank's last word before `os._exit`; without it the launcher may close others' connections first."""

@@ -65,6 +65,29 @@ def test_informing_options_need_no_journal(tmp_path: Path, capsys: pytest.Captur
     assert "outside of any test; giving up: no test finished; 0 tests are in" in capsys.readouterr().out
 
 
+AGAIN = """
+number = len(journal.path.read_text().split("session")) - 1
+if number < LAST:
+    journal.write("start", nodeid=f"t.py::t{number}")
+    journal.write("end", nodeid=f"t.py::t{number}", outcome="passed", reports=[])
+journal.write("start", nodeid="t.py::spoiled")
+journal.write("stop", reason="ranks 0,1: no communicator is left", nodeid=None, again=True)
+journal.write("finish", exitstatus=2)
+sys.exit(2)
+"""
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_a_job_that_lacks_something_is_followed_by_another_while_that_helps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, JOB + AGAIN.replace("LAST", "3")) == 2
+    told = capsys.readouterr().out
+    assert "the rest goes on in job 3" in told
+    assert "job 3 was stopped: ranks 0,1: no communicator is left: 2 passed" in told
+    assert set(read_history(tmp_path / "j.jsonl").finished) == {"t.py::t1", "t.py::t2"}  # nobody was convicted
+
+
 @pytest.mark.usefixtures("own_signals")
 def test_a_hang_outside_of_any_test_is_nobodys_fault_and_not_tried_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -206,7 +206,7 @@ def test_a_rank_that_cannot_go_on_stops_all_where_they_meet() -> None:
     halted = {"op": "gather", "kind": "phase", "label": "t.py::t [setup]", "data": {}, "halt": {"why": "disk full"}}
     made.on_message(0, halted, 1.5)
     assert sent(made) == [(rank, CALL, {"stop": "rank 0: disk full"}) for rank in (0, 1)]
-    assert made.journal_lines == [{"event": "stop", "reason": "rank 0: disk full", "nodeid": "t.py::t"}]
+    assert made.journal_lines == [{"event": "stop", "reason": "rank 0: disk full", "nodeid": "t.py::t", "again": False}]
     for rank in range(2):
         data = {"status": 2, "why": "Exit"}
         made.on_message(rank, {"op": "gather", "kind": "exit", "label": "exit status", "data": data}, 2.5)
