@@ -25,6 +25,8 @@ class Row:
     alone: dict[str, object] = field(default_factory=dict)
     openmpi: bool = False
     options: tuple[str, ...] = ()
+    named: bool = False
+    """The last rank has died and is named: first, or among those that were gone in the same moment."""
 
 
 def count(**counts: int) -> dict[str, int]:
@@ -63,8 +65,8 @@ TABLE = [
         "ranks disagree about the number of subtests: ", {"status": 0, "counts": count(passed=3), "line": "3 passed"}),
     Row("sys_exit", 1, count(failed=1, passed=1), "rank {last} of {n}: SystemExit: 3", {"line": "SystemExit: 3"}),
     Row("os_exit", ANY, ANY, "rank {last} (pid ", openmpi=True),
-    Row("sigkill", ANY, ANY, "died in sigkill.py::test_dies [call]", openmpi=True),
-    Row("segfault", ANY, ANY, "died in segfault.py::test_dies [call]", openmpi=True),
+    Row("sigkill", ANY, ANY, "died in sigkill.py::test_dies [call]", openmpi=True, named=True),
+    Row("segfault", ANY, ANY, "died in segfault.py::test_dies [call]", openmpi=True, named=True),
     Row("loops", 1, count(failed=1, passed=1),
         "no end of loops.py::test_loops [call] within 1 s: rank {last} in test body at loops.py:", openmpi=True),
     # GPFS-53, GEN-09, ERR-12: a task that never calls ends by the watchdog with a diagnosis of who is missing
@@ -107,6 +109,7 @@ def test_outcome(row: Row, ranks: int, tmp_path: Path) -> None:
     expected = {"status": row.status, "counts": row.counts, "line": row.line, **(row.alone if ranks == 1 else {})}
     line = str(expected["line"]).format(last=ranks - 1, n=ranks)
     assert line in job.output, job.output
+    assert not row.named or f"rank {ranks - 1} (pid " in job.output, job.output
     if expected["status"] is not ANY:
         assert job.status == expected["status"], job.output
     else:
