@@ -52,6 +52,7 @@ class RankedSession:
         self.last_act = LastAct(self)
         self.client.on_end = self.last_act.perform
         self.client.on_abort = mpi.abort
+        self.client.on_lost = self.last_act.outlive_hub
         self.exhausted: str | None = None
         """Why this job can run no other test, where a new one could."""
         self.why: str | None = None

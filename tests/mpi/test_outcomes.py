@@ -67,6 +67,8 @@ TABLE = [
     Row("os_exit", ANY, ANY, "rank {last} (pid ", openmpi=True),
     Row("sigkill", ANY, ANY, "died in sigkill.py::test_dies [call]", openmpi=True, named=True),
     Row("segfault", ANY, ANY, "died in segfault.py::test_dies [call]", openmpi=True, named=True),
+    Row("hub_dies", 3, ANY, "is gone, and without it no rank is watched: the job ends; hub_dies.py::test_loses_the_hub "
+        "was running and need not be the cause\npario: go on with --pario-resume ", openmpi=True),
     Row("loops", 1, count(failed=1, passed=1),
         "no end of loops.py::test_loops [call] within 1 s: rank {last} in test body at loops.py:", openmpi=True),
     # GPFS-53, GEN-09, ERR-12: a task that never calls ends by the watchdog with a diagnosis of who is missing

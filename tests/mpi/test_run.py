@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_pario.session.journal import read_history
-from tests.mpi.jobs import hub_processes, launcher, run_pario, strip_colour
+from tests.mpi.jobs import CASES, hub_processes, launcher, run_pario, strip_colour
 from tests.mpi.test_session import SLOW, await_running
 
 TWELVE = """
@@ -98,6 +99,15 @@ def test_communicators_that_are_used_up_cost_no_test(tmp_path: Path) -> None:
     assert "Too many communicators" in job.output
     assert "job 1 ended early; 2 of 4 tests are finished, the rest goes on in job 2" in job.output
     assert "INTERNALERROR" not in job.output
+
+
+def test_the_rest_goes_on_where_the_hub_was_lost(tmp_path: Path) -> None:
+    shutil.copy(CASES / "hub_dies.py", tmp_path)
+    job = run_pario("run", "-n", "2", "hub_dies.py", directory=tmp_path, limit_s=120)
+    assert (job.status, job.counts()) == (1, {"passed": 1, "failed": 1}), job.output
+    # by the job that ended, and by the last one where it reports all tests
+    assert len(re.findall(r"the hub process \(pid \d+\) is gone", job.output)) >= 2, job.output
+    assert "left no diagnosis" not in job.output
 
 
 def test_a_good_run_is_one_job(tmp_path: Path) -> None:
