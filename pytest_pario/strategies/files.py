@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_pario import mpi
 from pytest_pario.patterns.pieces import Bytes
@@ -48,23 +48,36 @@ class MpiFile:
         return moved
 
     def _start(self, call: Any, offset: int, data: Bytes) -> MpiPending:
-        parts = (data[begin : begin + AT_ONCE] for begin in range(0, data.size, AT_ONCE))
-        places = range(offset, offset + data.size, AT_ONCE)
-        return MpiPending([call(at, [part, part.size, self._byte]) for at, part in zip(places, parts, strict=True)])
+        pending = MpiPending()
+        for begin in range(0, data.size, AT_ONCE):
+            part = data[begin : begin + AT_ONCE]
+            try:
+                pending.requests.append(call(offset + begin, [part, part.size, self._byte]))
+            except Exception as error:
+                # the parts before are under way: whoever waits for them is told
+                pending.error = error
+                break
+        return pending
 
 
 class MpiPending:
     """Requests of one transfer."""
 
-    def __init__(self, requests: list[MPI.Request]) -> None:
+    def __init__(self, *requests: MPI.Request) -> None:
         """Not yet waited for."""
-        self._requests = requests
+        self.requests, self.error = list(requests), cast("Exception | None", None)
 
     def wait(self) -> int:
-        """Wait for all; returns the bytes that they moved."""
+        """Wait for all, also where one fails; returns the bytes that they moved, or raises the first error."""
         codes, moved = mpi.load(), 0
-        for request in self._requests:
+        for request in self.requests:
             status = codes.Status()
-            request.Wait(status)
-            moved += status.Get_elements(codes.BYTE)
+            try:
+                request.Wait(status)
+                moved += status.Get_elements(codes.BYTE)
+            except Exception as error:
+                self.error = self.error or error
+        self.requests = []
+        if self.error is not None:
+            raise self.error
         return moved

@@ -9,6 +9,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pytest_pario.model import Int64
 from pytest_pario.patterns.pieces import copy_pieces
@@ -45,14 +46,20 @@ def _one_round(site: Site, route: Route, wanted: Movement, needed: Movement) -> 
     wait_for_turn(site.comm, route.turn)
     fetch = attempt(site, lambda: _with_buffer(site, wanted))
     first = start_directly(site, fetch, joining) if fetch is not None else None
-    pass_turn(site.comm, route.turn)
-    site.comm.Barrier()
-    with noting(site):
-        own = route.map.server_of(route.blocks_of(needed.offsets)) == site.comm.rank
-        move_directly(site, _chosen(needed, ~own), joining)
-        if first is not None and fetch is not None:
-            first.complete()
-            _hand_over(fetch, _chosen(needed, own))
+    own: npt.NDArray[np.bool_] | None = None
+    try:
+        pass_turn(site.comm, route.turn)
+        site.comm.Barrier()
+        with noting(site):
+            own = route.map.server_of(route.blocks_of(needed.offsets)) == site.comm.rank
+            move_directly(site, _chosen(needed, ~own), joining)
+    finally:
+        # whatever went wrong meanwhile, requests under way go to a buffer that is used again
+        with noting(site):
+            if first is not None:
+                first.complete()
+            if first is not None and fetch is not None and own is not None:
+                _hand_over(fetch, _chosen(needed, own))
 
 
 def _told_to_agents(site: Site, route: Route, pieces: Pieces | None) -> tuple[Int64, Int64]:
