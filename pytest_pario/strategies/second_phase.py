@@ -17,9 +17,16 @@ from pytest_pario.schemes.partition import Pieces
 from pytest_pario.schemes.ranges import merge_ranges
 from pytest_pario.strategies.exchange import pass_turn, wait_for_turn
 from pytest_pario.strategies.own import Joining, move_directly, start_directly
-from pytest_pario.strategies.parcels import AbandonedError, attempt, leave_if_any, noting, prepare_together
+from pytest_pario.strategies.parcels import (
+    AbandonedError,
+    agree_on_rounds,
+    attempt,
+    leave_if_any,
+    noting,
+    prepare_together,
+)
 from pytest_pario.strategies.protocol import Movement, Site
-from pytest_pario.strategies.routes import Rounds, Route, agree_on_rounds
+from pytest_pario.strategies.routes import Rounds, Route
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -28,11 +35,10 @@ if TYPE_CHECKING:
 def read_twice(site: Site, moved: Movement, route: Route) -> None:
     """One collective read, in rounds of an agent's buffer."""
     pieces = attempt(site, lambda: route.map.cut(moved.offsets, moved.lengths))
-    rounds = agree_on_rounds(site.comm, route, pieces.blocks if pieces is not None else None)
     with contextlib.suppress(AbandonedError):
-        begins, spans = _told_to_agents(site, route, pieces if rounds is not None else None)
+        rounds = agree_on_rounds(site, route, pieces)
+        begins, spans = _told_to_agents(site, route, pieces)
         assert pieces is not None
-        assert rounds is not None
         places = moved.places[pieces.owners] + pieces.offsets - moved.offsets[pieces.owners]
         wanted = Movement(begins, np.zeros_like(begins), spans, moved.memory, writes=False)
         needed = Movement(pieces.offsets, places, pieces.lengths, moved.memory, writes=False)
