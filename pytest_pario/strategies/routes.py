@@ -9,7 +9,7 @@ import numpy as np
 from pytest_pario.model import Int64
 from pytest_pario.schemes.partition import PartitionMap
 from pytest_pario.schemes.timed import Turn
-from pytest_pario.strategies.runs import SIEVE_GAP
+from pytest_pario.strategies.runs import RUNS_AT_ONCE
 
 AT_ONCE = Turn()
 """The turn of an agent that has its nodes to itself."""
@@ -36,10 +36,12 @@ class Route:
     """One past the last."""
     blocks_per_round: int = 1
     """Blocks that an agent serves at once."""
-    gap: int = SIEVE_GAP
-    """Longest hole inside a block that an agent moves along."""
+    gap: int | None = None
+    """Longest hole inside a block that an agent moves along; None lets the lengths of its pieces say."""
     join: bool = True
     """Whether pieces that touch are one run."""
+    most_runs: int = RUNS_AT_ONCE
+    """Runs that an agent asks for in one list."""
     guide: Guide | None = None
     """How an agent reads ahead; None reads range after range."""
     turn: Turn = AT_ONCE

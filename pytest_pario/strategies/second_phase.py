@@ -48,7 +48,7 @@ def read_twice(site: Site, moved: Movement, route: Route) -> None:
 
 def _one_round(site: Site, route: Route, wanted: Movement, needed: Movement) -> None:
     """Synchronise after the requests were sent, not after the data came."""
-    joining = Joining(route.map.unit, touching=route.join)
+    joining = Joining(route.map.unit, touching=route.join, most_runs=route.most_runs)
     wait_for_turn(site.comm, route.turn)
     fetch = attempt(site, lambda: _with_buffer(site, wanted))
     first = start_directly(site, fetch, joining) if fetch is not None else None

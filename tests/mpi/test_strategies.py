@@ -86,12 +86,12 @@ def test_many_extents_and_wide_calls(ranks: int, tmp_path: Path) -> None:  # RES
     assert not result.timed_out, result.stderr[-2000:]
     assert result.returncode == 0, result.stderr[-3000:]
     (told,) = result.records
-    assert len(told["found"]) == 12
-    for name, text, fine, calls, holes_kept in told["found"]:
+    assert len(told["found"]) == 16
+    for name, text, fine, calls, holes_kept, extents in told["found"]:
         assert fine, (name, text)
         assert holes_kept, (name, text)
-        # a call of the file for each extent would be a million
-        assert calls < 10_000, (name, text, calls)
+        # holes that are moved along, or lists: never a call of the file for each extent
+        assert calls < (10_000 if extents > 10_000 else 200), (name, text, calls)
 
 
 @pytest.mark.parametrize("room", ["mine", "theirs", "agent", "own", "started"])

@@ -19,16 +19,25 @@ from pytest_pario.strategies.files import MpiFile
 comm, directory = MPI.COMM_WORLD, Path(sys.argv[1])
 me, n = comm.rank, comm.size
 broken = n - 1
-STRATEGIES = ["two_phase", "data_shipping:block=512,stripe=2048", "resonant:unit=1024,nodes=3", "resonant:unit=1024,nodes=3,scheme=timed"]
+STRATEGIES = [
+    "two_phase",
+    "data_shipping:block=512,stripe=2048",
+    "data_shipping:block=512,stripe=2048,max_pre=3,max_acc=2",
+    "resonant:unit=1024,nodes=3",
+    "resonant:unit=1024,nodes=3,scheme=timed",
+    "resonant:unit=1024,nodes=3,scheme=agents,second=exchange",
+    "resonant:unit=1024,nodes=3,scheme=agents,per_node=2",
+    "resonant:unit=1024,nodes=3,scheme=agents,per_node=2,second=exchange",
+]
 
 
 class Failing(MpiFile):
     """A file whose disk is gone for one rank."""
 
-    def write_at(self, offset, data):
+    def write_at(self, *_arguments, **_named):
         raise OSError(5, "Input/output error")
 
-    read_at = start_write = start_read = write_at
+    read_at = start_write = start_read = start_list = write_at
 
 
 import pytest_pario.access.delegated as delegated
