@@ -96,6 +96,11 @@ def echoed_hints(requested: Mapping[str, str], in_force: Mapping[str, str]) -> t
     return tuple(sorted(ECHOED & requested.keys() & in_force.keys()))
 
 
+def hints_tell(directory: str | os.PathLike[str]) -> bool:
+    """Whether hints in force may tell the striping there: the filesystem has a driver that fills them in."""
+    return type_of(Context(directory)) in DRIVERS
+
+
 def _by_hints(hints: Mapping[str, str], kind: str) -> dict[str, Told]:
     driver = driver_of(hints)
     size, count = hints.get("striping_unit", ""), hints.get("striping_factor", "")

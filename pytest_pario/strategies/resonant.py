@@ -87,7 +87,7 @@ class Resonant:
 
     def _joined(self, bound: PartitionMap, first: int, end: int, each: int, turn: Turn = AT_ONCE) -> Route:
         merge = self._settings.merge
-        per_round = max(1, self._settings.buffer // each)
+        per_round = max(1, self._settings.buffer_bytes // each)
         return Route(bound, first, end, per_round, None if merge else 0, merge, LIST_LIMIT, turn=turn)
 
     def _take_turns(self, site: Site, moved: Movement, shares: Int64, *, ordered: bool, scattered: bool) -> None:
@@ -103,13 +103,13 @@ class Resonant:
         wait_for_turn(site.comm, turn)
         if serial or not turn.after:
             # nobody waits for the requests to be on their way
-            move_directly(site, moved, joining, self._settings.buffer)
+            move_directly(site, moved, joining, self._settings.buffer_bytes)
             self._let_next(site, turn)
             return
         # what the buffer cannot hold is over before the last part is asked for
-        *early, last = attempt(site, lambda: list(windows(moved, self._settings.buffer))) or [moved]
+        *early, last = attempt(site, lambda: list(windows(moved, self._settings.buffer_bytes))) or [moved]
         for part in early:
-            move_directly(site, part, joining, self._settings.buffer)
+            move_directly(site, part, joining, self._settings.buffer_bytes)
         under_way = start_directly(site, last, joining)
         time.sleep(self._settings.delay_s)
         self._let_next(site, turn)

@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from pytest_pario import mpi
+from pytest_pario.access.info import hints_in_force
+from pytest_pario.environment import stripe
 from pytest_pario.errors import StripeUnknownError
 from pytest_pario.model import Pattern
 from pytest_pario.patterns import Strided
+from pytest_pario.workloads import delegation
 from pytest_pario.workloads.delegation import settle
 from pytest_pario.workloads.resonance.choosing import resonant_strategy
 
@@ -45,6 +49,43 @@ def test_striping_is_given_or_asked_for_never_guessed(tmp_path: Path) -> None:  
         settle(COMM, ROW, "resonant", {}, tmp_path)
     with pytest.raises(StripeUnknownError, match="give striping_factor"):
         settle(COMM, ROW, "resonant", {"striping_unit": "65536"}, tmp_path)
+
+
+LUSTRE = {"romio_filesystem_type": "LUSTRE: driver", "striping_unit": "1048576", "striping_factor": "8"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "in_force", "told"),
+    [
+        ("lustre", LUSTRE, (1048576, 8)),
+        ("lustre", LUSTRE | {"striping_factor": "0"}, None),
+        ("lustre", LUSTRE | {"romio_filesystem_type": "UFS: generic"}, None),
+        # a library echoes what it was asked for, also where no filesystem can carry it out
+        ("ext4", LUSTRE, None),
+    ],
+)
+def test_hints_in_force_are_asked_last(  # RES-02
+    kind: str, in_force: dict[str, str], told: tuple[int, int] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stripe, "type_of", lambda _context: kind)
+    monkeypatch.setattr(delegation, "hints_in_force", lambda _directory, _hints: in_force)
+    if told is None:
+        with pytest.raises(StripeUnknownError):
+            settle(COMM, ROW, "resonant", {}, tmp_path)
+        return
+    found = settle(COMM, ROW, "resonant", {}, tmp_path)
+    assert found is not None
+    assert (found.unit, found.nodes) == told
+    # what was given comes first
+    found = settle(COMM, ROW, "resonant:nodes=3", {}, tmp_path)
+    assert found is not None
+    assert (found.unit, found.nodes) == (told[0], 3)
+
+
+@pytest.mark.skipif(mpi.unavailable_reason() is not None, reason="no MPI library")
+def test_hints_in_force_leave_nothing_behind(tmp_path: Path) -> None:
+    assert hints_in_force(tmp_path, {"cb_buffer_size": "65536"})["cb_buffer_size"] == "65536"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_suite_says_whose_striping_it_plans_for(tmp_path: Path) -> None:  # RES-02
