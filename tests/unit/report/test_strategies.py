@@ -86,7 +86,9 @@ def test_bench_table() -> None:
             {
                 "directory": "/x",
                 "case": "columns",
-                "seconds": {"write": {"two_phase": [0.03, 0.02], "native": [0.02, 0.04]}},
+                "seconds": {
+                    "write": {"two_phase": [0.03, 0.02], "native cb_nodes=4": [0.01, 0.06], "native": [0.02, 0.04]}
+                },
             }
         ],
         "seeks": [{"strategy": "resonant:unit=1", "phase": "read", "most": 1, "mean": 0.25}],
@@ -94,6 +96,7 @@ def test_bench_table() -> None:
     lines = table(result, 4, {"/x": "tmpfs"})
     assert lines[2].split() == ["columns", "tmpfs", "write", "native", "20.00", "1.00", "1.00"]
     assert lines[3].split() == ["columns", "tmpfs", "write", "two_phase", "20.00", "1.00", "0.83"]
+    assert lines[4].split() == ["columns", "tmpfs", "write", "native", "cb_nodes=4", "10.00", "0.50", "1.17"]
     assert lines[-1].split()[-3:] == ["resonant", "0.25", "1"]
     with pytest.raises(ParameterError, match="--ranks = 1"):
         run_strategies_bench(1, [], 1, None)
