@@ -55,6 +55,8 @@ def test_one_rank_fails(ranks: int, tmp_path: Path) -> None:  # GPFS-46, GPFS-49
         mine = "OSError" if record["rank"] == ranks - 1 else "RemoteTaskError"
         for case, (first, second) in record["told"].items():
             assert (first, second) == (mine, "ok"), case
+        assert len(record["told"]) == 2 * 8
+        assert record["ahead"] > 0
     assert list(tmp_path.iterdir()) == []
 
 
