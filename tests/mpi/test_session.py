@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from pytest_pario.session.journal import JournalLock, read_entries, read_history
-from tests.mpi.jobs import launcher, run_pytest
+from tests.mpi.jobs import hub_processes, launcher, run_pytest
+from tests.mpi.launching import is_openmpi
 
 THREE = """
 import pytest
@@ -222,6 +223,9 @@ def test_resume_runs_the_rest_and_reports_all(tmp_path: Path) -> None:
         "@pytest.mark.xfail(reason='bug')\n"
         "def test_xfails(comm): assert comm.rank\n"
         "def test_dies(comm):\n"
+        "    from pytest_pario.session.processes import shared_segments\n"
+        "    if comm.rank == 0: open('segments', 'w').write(' '.join(shared_segments()))\n"
+        "    comm.Barrier()\n"
         "    if os.environ.get('DIE') and comm.rank == 1: os._exit(5)\n"
         "    comm.Barrier()\n"
         "def test_last(comm): comm.Barrier()\n"
@@ -229,6 +233,11 @@ def test_resume_runs_the_rest_and_reports_all(tmp_path: Path) -> None:
     first = run_pytest(3, "--pario-journal=j.jsonl", directory=tmp_path, environment={"DIE": "1"})
     assert first.status != 0
     assert read_history(tmp_path / "j.jsonl").running == "test_x.py::test_dies"
+    # a library that was killed leaves its memory; the hub does not
+    assert hub_processes(tmp_path) == []
+    segments = (tmp_path / "segments").read_text().split()
+    assert segments or is_openmpi()
+    assert not [one for one in segments if Path(one).exists()]
     reports = ("-ra", "--junitxml=junit.xml", "--benchmark-json=b.json")
     job = run_pytest(3, "--pario-resume=j.jsonl", *reports, directory=tmp_path)
     assert job.status == 1, job.output
