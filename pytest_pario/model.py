@@ -314,6 +314,11 @@ class Pattern:
     def _require(self, holds: bool, name: str, value: object, allowed: str) -> None:
         _require(holds, f"{self.name}: {name}", value, allowed)
 
+    @property
+    def times_calls(self) -> bool:
+        """Whether its time is that of access and sync, without open and close."""
+        return self.metric in ("aggregate", "job_time")
+
     def placed(self, n: int) -> Layout:
         """The layout on `n` ranks, after every check that depends on n; the error names the row."""
         try:
@@ -350,7 +355,8 @@ class Samples:
     sync: tuple[Spread, ...]
     close: tuple[Spread, ...]
     elapsed_s: tuple[float, ...]
-    """The longest time from the start before open to the stop after close on one rank (CONS-37)."""
+    """The longest time from the start before open to the stop after close on one rank (CONS-37); of access and sync
+    alone where the metric is `aggregate` or `job_time`."""
     span_s: tuple[float, ...]
     """Latest stop minus earliest start over the ranks (CONS-31)."""
 

@@ -51,6 +51,8 @@ class Manner:
 
     intra_barriers: bool = False
     """Barriers between open, I/O and close (an option of CONS-25)."""
+    call_barriers: bool = False
+    """A barrier before every call, outside the time of the calls (RES-32)."""
     types_inside: bool = False
     """Build filetypes inside the timed part (GPFS-14, GPFS-24)."""
     loop: str = "auto"
@@ -104,13 +106,14 @@ def run_pass(target: Target, work: Plan, phase: Access, payload: Payload, manner
     with contextlib.ExitStack() as stack:
         if manner.strategy is not None and (strategy := make_strategy(manner.strategy)) is not None:
             table, path = work.ranks[target.rank], str(target.own_file)
+            _require_even(target, work, target.pattern, phase, 0, manner)
             delegated = DelegatedBatch(strategy, target.file_comm, target.pattern, table, payload, phase, path)
             stack.callback(delegated.free)
             return _timed(target, phase, delegated, _PlainBytes(target, table.call_count), manner)
         # what all ranks must do together comes first, then what may fail on one of them
         used, member = uses_view(target, work), choose_loop(manner.loop, comm=target.comm)
         shown, pattern = views(work, target.rank), as_called(target.pattern, manner)
-        _require_even(target, work, pattern, phase, len(shown) if used else 0)
+        _require_even(target, work, pattern, phase, len(shown) if used else 0, manner)
 
         def lay_out() -> tuple[_Viewing, Batch]:
             viewing = _Viewing(target, work, shown, used, manner, stack)
@@ -137,9 +140,11 @@ def as_called(pattern: Pattern, manner: Manner) -> Pattern:
     return dataclasses.replace(pattern, coll=manner.strategy.name == "native" and together)
 
 
-def _require_even(target: Target, work: Plan, pattern: Pattern, phase: Access, view_count: int) -> None:
-    """Refuse collective calls (data, sync, views) that not all ranks of a file make: the others would wait."""
-    together = call_of(pattern, phase).collective or course_of(pattern, phase).syncs_each
+def _require_even(  # noqa: PLR0917 - what ranks do together
+    target: Target, work: Plan, pattern: Pattern, phase: Access, view_count: int, manner: Manner = PLAIN
+) -> None:
+    """Refuse collective calls (data, sync, views, barriers) that not all ranks make: the others would wait."""
+    together = call_of(pattern, phase).collective or course_of(pattern, phase).syncs_each or manner.call_barriers
     told = target.file_comm.allgather((work.ranks[target.rank].call_count if together else 0, view_count))
     for what, counts in zip(("calls", "views"), zip(*told, strict=True), strict=True):
         if len(set(counts)) > 1:
@@ -343,7 +348,8 @@ class _Repeating(_MpiFile):
 def _timed(
     target: Target, phase: Access, batch: Batch | DelegatedBatch, viewing: _Viewing | _PlainBytes, manner: Manner
 ) -> Pass:
-    course = course_of(target.pattern, phase, intra_barriers=manner.intra_barriers)
+    barriers, each = manner.intra_barriers, manner.call_barriers
+    course = course_of(target.pattern, phase, intra_barriers=barriers, call_barriers=each)
     with as_info(target.hints or None) as info:
         doing = _Calling(target, phase, info, batch, viewing)
         watch = carry_out(target.comm, doing, course)

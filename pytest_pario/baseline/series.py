@@ -21,7 +21,11 @@ Entry: TypeAlias = Mapping[str, Any]
 
 CLASS_KEYS = ("definition", "schedule", "release", "variant", "mode", "label", "case", "measurement")
 """Words under extra_info that tell unlike measurements apart, such as definitions of b_eff_io (BEFF-67)."""
-MANNERS = {"intra_barriers": "barriers between calls", "direct": "direct"}
+MANNERS = {
+    "intra_barriers": "barriers between calls",
+    "call_barriers": "a barrier before each call",
+    "direct": "direct",
+}
 """Facts of a run that make it unlike others of the same row; which loop made the calls is an annotation."""
 PASS = "pario_pass"  # noqa: S105 - no secret
 """Begins the id that `--pario-passes` gives a test: no word that a suite would choose for ids of its own."""

@@ -80,9 +80,10 @@ class Account:
         """What the clock of the record held (CONS-07)."""
         verb = "read" if self._phase == "read" else "write"
         words = [verb if act == "access" else act for act in acts]
-        if self._target.pattern.metric == "job_time":
-            return ", ".join([word for word in words if word not in ("open", "close")] + ["barrier"])
-        return ", ".join(words)
+        pattern = self._target.pattern
+        if pattern.times_calls:
+            words = [word for word in words if word not in ("open", "close")]
+        return ", ".join([*words, "barrier"] if pattern.metric == "job_time" else words)
 
     def add_load(self, load: Mapping[str, object] | None) -> None:
         """Who else used the hosts while the rounds ran."""
@@ -104,6 +105,7 @@ class Account:
             "direct": bool(direct),
             "direct_alignment": direct or None,
             "intra_barriers": manner.intra_barriers,
+            "call_barriers": manner.call_barriers,
             "strategy": str(manner.strategy or "row"),
             "wtime_is_global": bool(comm.Get_attr(mpi.load().WTIME_IS_GLOBAL)),
             "deleted_on_close": pattern.open.delete_on_close,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.model import Memory, Pattern
@@ -14,6 +15,10 @@ INT = 4
 """Bytes of an element of coll_perf and noncontig."""
 
 
+CALLS_ALONE: Mapping[str, Any] = {"metric": "aggregate", "sync": "none"}
+"""What is timed: the calls of the slowest process, without open, sync and close (RES-31, RES-32)."""
+
+
 def _name(program: str, size: int) -> str:
     return f"{program}-{format_bytes(size).replace(' ', '')}"
 
@@ -21,23 +26,24 @@ def _name(program: str, size: int) -> str:
 def demonstration(segment: int, calls: int, coll: bool = True) -> Pattern:
     """Four segments of each process per call; without `coll` four separate calls (RES-04, RES-05)."""
     layout = Strided(segment, per_call=4, ncalls=calls) if coll else Strided(segment, ncalls=4 * calls)
-    return Pattern(_name("demo" if coll else "demo-non", segment), layout, coll)
+    return Pattern(_name("demo" if coll else "demo-non", segment), layout, coll, **CALLS_ALONE)
 
 
 def coll_perf(edge: int) -> Pattern:
     """A cube of ints, block-distributed over a near-cubic grid; the file is the row-major cube (RES-30)."""
-    return Pattern(f"coll_perf-{edge}", Block3D((edge, edge, edge), INT), coll=True)
+    return Pattern(f"coll_perf-{edge}", Block3D((edge, edge, edge), INT), coll=True, **CALLS_ALONE)
 
 
 def mpi_io_test(segment: int, calls: int) -> Pattern:
     """Call c: process i moves segment c*N + i, by explicit offset (RES-32)."""
-    return Pattern(_name("mpi-io-test", segment), Strided(segment, ncalls=calls), coll=True, pointer="explicit")
+    layout = Strided(segment, ncalls=calls)
+    return Pattern(_name("mpi-io-test", segment), layout, coll=True, pointer="explicit", **CALLS_ALONE)
 
 
 def ior(segment: int, calls: int) -> Pattern:
     """Process i owns the i-th part of the file; call c moves its segment c (RES-33)."""
     layout = Segmented(segment * calls, (segment,), count=calls)
-    return Pattern(_name("ior", segment), layout, coll=True, pointer="explicit")
+    return Pattern(_name("ior", segment), layout, coll=True, pointer="explicit", **CALLS_ALONE)
 
 
 def noncontig(elements: int, buffer_bytes: int, calls: int, ranks: int, variant: str = "c-nc") -> Pattern:
@@ -51,7 +57,7 @@ def noncontig(elements: int, buffer_bytes: int, calls: int, ranks: int, variant:
     part = width * rows
     layout = Strided(width, rows, calls) if file == "nc" else Segmented(part * calls, (part,), count=calls)
     mem = Memory(width, width) if memory == "nc" else Memory()
-    return Pattern(f"{_name('noncontig', width)}-{variant}", layout, coll=True, mem=mem)
+    return Pattern(f"{_name('noncontig', width)}-{variant}", layout, coll=True, mem=mem, **CALLS_ALONE)
 
 
 def hpio(size: int, count: int, spacing: int, variant: str = "c-nc") -> Pattern:
@@ -60,7 +66,7 @@ def hpio(size: int, count: int, spacing: int, variant: str = "c-nc") -> Pattern:
     layout = Strided(size, count, gap=spacing) if file == "nc" else Segmented(size * count, (size * count,))
     mem = Memory(size, spacing) if memory == "nc" and spacing else Memory()
     apart = "" if spacing else "-dense"
-    return Pattern(f"{_name('hpio', size)}{apart}-{variant}", layout, coll=True, mem=mem)
+    return Pattern(f"{_name('hpio', size)}{apart}-{variant}", layout, coll=True, mem=mem, **CALLS_ALONE)
 
 
 def _variant(text: str) -> tuple[str, str]:

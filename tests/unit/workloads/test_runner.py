@@ -15,7 +15,7 @@ from pytest_pario.access.verification import verify_written
 from pytest_pario.environment.load import HostsLoad
 from pytest_pario.errors import FileAccessError, HintValueError, ParameterError, VerificationError
 from pytest_pario.measure.cache import flush_caches
-from pytest_pario.model import Access, Derived, Hints, Open, Pattern, Record, Replay
+from pytest_pario.model import Access, Derived, Hints, Open, Pattern, Record, Replay, SyncRule
 from pytest_pario.patterns import Segmented, Strided, plan
 from pytest_pario.patterns.scattered import Scattered
 from pytest_pario.patterns.stamp import PERIOD
@@ -43,6 +43,12 @@ def run(directory: Path, pattern: Pattern, phase: Access, **rules: Any) -> Recor
         ({"after": "other"}, {}, ParameterError, r"x: after = 'other'"),
         ({"hints": Hints({}, {"cb_buffer_size": "0"})}, {}, HintValueError, "cb_buffer_size = '0'"),  # GEN-13
         ({}, {"memory_limit": 1000}, ParameterError, "at most the memory limit 1000 B"),
+        (
+            {"files": "each"},
+            {"manner": Manner(call_barriers=True)},
+            ParameterError,
+            "x: call_barriers.*one file together",
+        ),
     ],
 )
 def test_what_would_be_ignored_is_refused(
@@ -204,6 +210,22 @@ def test_memory_is_what_is_allocated() -> None:
     assert buffer_bytes(rules, work, 0, "read") == 1 << 30
     assert buffer_bytes(rules, work, 0, "write") == PERIOD + (1 << 20)  # a ring
     assert buffer_bytes(RunRules(whole_buffer=True), work, 0, "write") == 1 << 30  # CONS-41
+
+
+# RES-31, RES-32, CONS-35..37: the time of the calls of the slowest process; sync only where it is asked for
+@pytest.mark.parametrize("strategy", [None, "two_phase", "independent"])
+@pytest.mark.parametrize(
+    ("sync", "phase", "timed"),
+    [("none", "write", "write"), ("none", "read", "read"), ("end", "write", "write, sync"), ("end", "read", "read")],
+)
+def test_the_time_of_the_calls(sync: SyncRule, phase: Access, timed: str, strategy: str | None, tmp_path: Path) -> None:
+    pattern = Pattern("x", Strided(4096, ncalls=4), coll=True, metric="aggregate", sync=sync)
+    record = run(tmp_path, pattern, phase, strategy=strategy, manner=Manner(call_barriers=True))
+    samples = record.samples
+    assert record.facts["timed"] == timed
+    assert (record.facts["call_barriers"], record.facts["synced"]) == (True, "sync" in timed)
+    for number, elapsed_s in enumerate(samples.elapsed_s):
+        assert elapsed_s == pytest.approx(samples.io[number].max_s + samples.sync[number].max_s)
 
 
 @pytest.mark.parametrize("given", [{"intra_barriers": True}, {"manner": Manner(intra_barriers=True)}, {}])
