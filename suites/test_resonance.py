@@ -7,16 +7,17 @@ programs at once, and more and more processes. Every byte is verified; the table
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_pario.access.executor import Manner
-from pytest_pario.model import Access, Pattern
+from pytest_pario.model import Access
 from pytest_pario.session.keys import OPTIONS, SESSION
 from pytest_pario.units import KiB, MiB
 from pytest_pario.workloads.resonance.choosing import resonant_strategy
-from pytest_pario.workloads.resonance.programs import demonstration, mpi_io_test, rows
+from pytest_pario.workloads.resonance.programs import demonstration, mpi_io_test
+from pytest_pario.workloads.resonance.rows import Row, mpi_io_test_row, rows
 from pytest_pario.workloads.resonance.scan import rates_of_rounds
 
 if TYPE_CHECKING:
@@ -38,27 +39,29 @@ SCANNED = {"quick": 1 * MiB, "nightly": 64 * MiB, "full": 1024 * MiB}
 """Bytes that each process reads for one point of a scan."""
 
 
-def cases(profile: str, ranks: int) -> list[tuple[Pattern, str, Access]]:
+def cases(profile: str, ranks: int) -> list[tuple[Row, str, Access]]:
     """Each program with each strategy, written and read.
 
     Quick runs all of that on the demonstration and noncontig only; a read writes first, so that the other programs are
     verified in both directions too.
     """
-    found: list[tuple[Pattern, str, Access]] = []
-    for pattern in rows(profile, ranks):
-        whole = profile != "quick" or pattern.name.startswith("demo") or pattern.name.endswith("16KiB-c-nc")
+    found: list[tuple[Row, str, Access]] = []
+    for row in rows(profile, ranks):
+        name = row.pattern.name
+        whole = profile != "quick" or name.startswith("demo") or name.endswith("16KiB-c-nc")
         phases: tuple[Access, ...] = ("write", "read") if whole else ("read",)
         strategies = STRATEGIES if whole else BRIEF
-        found += [(pattern, strategy, phase) for strategy in strategies for phase in phases]
+        found += [(row, strategy, phase) for strategy in strategies for phase in phases]
     return found
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     profile = metafunc.config.stash[OPTIONS].profile
     session = metafunc.config.stash.get(SESSION, None)
-    if "pattern" in metafunc.fixturenames:
+    if "row" in metafunc.fixturenames:
         chosen = cases(profile, session.size if session else 1)
-        metafunc.parametrize(("pattern", "strategy", "phase"), chosen, ids=[f"{p.name}-{s}-{f}" for p, s, f in chosen])
+        ids = [f"{row.pattern.name}-{strategy}-{phase}" for row, strategy, phase in chosen]
+        metafunc.parametrize(("row", "strategy", "phase"), chosen, ids=ids)
     if "segment" in metafunc.fixturenames:
         metafunc.parametrize(
             "segment", [size * KiB for size in SCANS[profile]], ids=[f"{s}KiB" for s in SCANS[profile]]
@@ -79,13 +82,12 @@ class Comparing:
             return strategy, ""
         return resonant_strategy(self._comm, self._directory, self._pario.parameters.hints)
 
-    def run(self, pattern: Pattern, phase: Access, strategy: str) -> None:
+    def run(self, row: Row, phase: Access, strategy: str) -> None:
         """Measure, keep, and see that the strategy was the one asked for."""
         text, source = self.text(strategy)
-        manner = Manner(loop=self._pario.loop, call_barriers=pattern.name.startswith("mpi-io-test"))
-        # RES-31: coll_perf is run once before it is timed
-        warmups = 1 if pattern.name.startswith("coll_perf") else 0
-        record = self._pario.run(pattern, phase, rounds=3, warmup_rounds=warmups, strategy=text, manner=manner)
+        pattern, manner = row.under(strategy), Manner(loop=self._pario.loop, call_barriers=row.call_barriers)
+        rules: dict[str, Any] = {"rounds": 3, "warmup_rounds": row.warmup_rounds, "manner": manner}
+        record = self._pario.run(pattern, phase, strategy=text, **rules)
         kept = {"row": pattern.name, "phase": phase, "strategy": strategy}
         self._pario.note(strategy_row=kept, striping_source=source)
         assert str(record.facts["strategy"]).partition(":")[0] == strategy
@@ -100,8 +102,8 @@ def comparing(pario: Pario, comm: MPI.Intracomm, scratch_dir: Path) -> Comparing
 
 # RES-29: three runs, caches flushed before each, read programs also run as writes; RES-30..37, RES-41
 @pytest.mark.extended
-def test_program(pattern: Pattern, strategy: str, phase: Access, comparing: Comparing) -> None:
-    comparing.run(pattern, phase, strategy)
+def test_program(row: Row, strategy: str, phase: Access, comparing: Comparing) -> None:
+    comparing.run(row, phase, strategy)
 
 
 SCALING_CALLS = {"quick": 2, "nightly": 16, "full": 64}
@@ -114,7 +116,7 @@ SCALING_CALLS = {"quick": 2, "nightly": 16, "full": 64}
 @pytest.mark.parametrize("strategy", BRIEF)
 def test_scaling(strategy: str, clients: int, comm: MPI.Intracomm, comparing: Comparing) -> None:
     assert comm.size == clients
-    comparing.run(mpi_io_test(MiB, SCALING_CALLS[comparing.profile]), "read", strategy)
+    comparing.run(mpi_io_test_row(MiB, SCALING_CALLS[comparing.profile]), "read", strategy)
 
 
 PAUSES = {"quick": (0.01, 0.0), "nightly": (0.1, 0.01, 0.0), "full": (1.0, 0.3, 0.1, 0.03, 0.0)}

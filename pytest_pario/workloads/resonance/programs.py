@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.model import Memory, Pattern
 from pytest_pario.patterns import Block3D, Segmented, Strided
-from pytest_pario.units import KiB, MiB, format_bytes
+from pytest_pario.units import format_bytes
 
 INT = 4
 """Bytes of an element of coll_perf and noncontig."""
@@ -25,8 +24,11 @@ def _name(program: str, size: int) -> str:
 
 def demonstration(segment: int, calls: int, coll: bool = True) -> Pattern:
     """Four segments of each process per call; without `coll` four separate calls (RES-04, RES-05)."""
-    layout = Strided(segment, per_call=4, ncalls=calls) if coll else Strided(segment, ncalls=4 * calls)
-    return Pattern(_name("demo" if coll else "demo-non", segment), layout, coll, **CALLS_ALONE)
+    if coll:
+        return Pattern(_name("demo", segment), Strided(segment, per_call=4, ncalls=calls), True, **CALLS_ALONE)
+    # explicit offsets and no view: plain contiguous calls, which nothing sieves
+    layout = Strided(segment, ncalls=4 * calls)
+    return Pattern(_name("demo-non", segment), layout, pointer="explicit", **CALLS_ALONE)
 
 
 def coll_perf(edge: int) -> Pattern:
@@ -77,56 +79,3 @@ def _variant(text: str) -> tuple[str, str]:
 
 
 VARIANTS = ("c-c", "nc-c", "c-nc", "nc-nc")
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How much one profile moves."""
-
-    segments: tuple[int, ...]
-    """Of demo, mpi-io-test and ior."""
-    calls: int
-    edges: tuple[int, ...]
-    elements: tuple[int, ...]
-    buffer_bytes: int
-    region_sizes: tuple[int, ...]
-    regions: int
-    spacings: tuple[int, ...] = (128, 0)
-    """Bytes between regions; 0 is what was published (RES-36)."""
-
-
-def _kib(*sizes: int) -> tuple[int, ...]:
-    return tuple(size * KiB for size in sizes)
-
-
-SCALES: Mapping[str, Scale] = {
-    "quick": Scale(_kib(64), 2, (32,), (4096,), 1 * MiB, _kib(4), 64),
-    "nightly": Scale(_kib(32, 64, 256, 1024), 16, (64, 256), (4096, 16384, 65536), 16 * MiB, _kib(2, 16, 64), 512),
-    "full": Scale(
-        _kib(32, 64, 128, 256, 512, 1024),
-        64,
-        (64, 256, 512),
-        (4096, 8192, 16384, 32768, 65536),
-        16 * MiB,
-        _kib(2, 4, 8, 16, 32, 64),
-        4096,
-    ),
-}
-
-
-def rows(profile: str, ranks: int) -> list[Pattern]:
-    """Every program of a profile, on so many ranks."""
-    scale = SCALES[profile]
-    by_segment: tuple[Callable[[int, int], Pattern], ...] = (demonstration, mpi_io_test, ior)
-    return [
-        *(make(size, scale.calls) for make in by_segment for size in scale.segments),
-        *(coll_perf(edge) for edge in scale.edges),
-        *(noncontig(e, scale.buffer_bytes, 1, ranks, variant) for e in scale.elements for variant in VARIANTS),
-        *(
-            hpio(size, scale.regions, spacing, variant)
-            for size in scale.region_sizes
-            for spacing in scale.spacings
-            for variant in VARIANTS
-            if spacing or not variant.startswith("nc")
-        ),
-    ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from pytest_pario.access.batch import needs_view
 from pytest_pario.errors import ParameterError
 from pytest_pario.patterns import plan
 from pytest_pario.patterns.check import file_size, is_tiling, total_bytes
 from pytest_pario.units import KiB, MiB
 from pytest_pario.workloads.resonance.programs import (
-    SCALES,
     VARIANTS,
     coll_perf,
     demonstration,
@@ -17,8 +18,8 @@ from pytest_pario.workloads.resonance.programs import (
     ior,
     mpi_io_test,
     noncontig,
-    rows,
 )
+from pytest_pario.workloads.resonance.rows import SCALES, demo_row, rows
 
 
 def test_demonstration() -> None:  # RES-04, RES-05
@@ -29,6 +30,19 @@ def test_demonstration() -> None:  # RES-04, RES-05
     assert (one.call_count, plan(apart, 4).ranks[1].call_count) == (2, 8)
     assert one.offsets.tolist() == plan(apart, 4).ranks[1].offsets.tolist()
     assert (together.coll, apart.coll) == (True, False)
+
+
+def test_processes_by_themselves_make_contiguous_calls() -> None:  # RES-05, RES-41
+    row = demo_row(4096, 2)
+    assert row.under("native") is row.under("two_phase") is row.pattern
+    apart = row.under("independent")
+    assert (apart.name, apart.coll) == (row.pattern.name, False)
+    for rank in range(4):
+        one, other = plan(apart, 4).ranks[rank], plan(row.pattern, 4).ranks[rank]
+        assert np.diff(one.bounds).tolist() == [1] * 8
+        assert not needs_view(apart, one)
+        assert one.offsets.tolist() == other.offsets.tolist()
+    assert plan(apart, 4).ranks[0].call_bytes.tolist() == [4096] * 8
 
 
 def test_mpi_io_test_and_ior() -> None:  # RES-32, RES-33
@@ -72,10 +86,10 @@ def test_hpio(variant: str) -> None:  # RES-36, RES-37
 
 def test_profiles() -> None:
     for profile in SCALES:
-        found = rows(profile, 4)
+        found = [row.pattern for row in rows(profile, 4)]
         assert len({row.name for row in found}) == len(found)
         kinds = {row.name.split("-")[0] for row in found}
         assert kinds == {"demo", "coll_perf", "mpi", "ior", "noncontig", "hpio"}
-    assert sum(total_bytes(plan(row, 4).ranks) for row in rows("quick", 4)) < 32 * MiB
+    assert sum(total_bytes(plan(row.pattern, 4).ranks) for row in rows("quick", 4)) < 32 * MiB
     with pytest.raises(ParameterError, match="variant = 'x-c'"):
         hpio(1, 1, 1, "x-c")
