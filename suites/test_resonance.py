@@ -74,7 +74,7 @@ class Comparing:
     def __init__(self, pario: Pario, comm: MPI.Intracomm, directory: Path) -> None:
         """Belong to one test."""
         self._pario, self._comm, self._directory = pario, comm, directory
-        self.profile = pario.profile
+        self.profile, self.flush_rule = pario.profile, pario.flush_rule
 
     def text(self, strategy: str) -> tuple[str, str]:
         """A strategy with its parameters, and where its striping comes from."""
@@ -138,7 +138,7 @@ def test_interference(
     calls = SHARED_CALLS[comparing.profile]
     first, other = demonstration(64 * KiB, calls), mpi_io_test(64 * KiB, calls)
     found = [
-        measure_interference(comm, scratch_dir, first, other, strategy=text, compute_s=pause)
+        measure_interference(comm, scratch_dir, first, other, strategy=text, compute_s=pause, rule=comparing.flush_rule)
         for pause in PAUSES[comparing.profile]
     ]
     operations(found[-1], case=f"interference-{strategy}", interference=[one.plain() for one in found])

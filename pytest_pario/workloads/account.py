@@ -11,14 +11,12 @@ from pytest_pario.access.executor import Manner, Pass
 from pytest_pario.access.loops import Target as LoopTarget
 from pytest_pario.access.loops import choose_loop
 from pytest_pario.access.target import Target
-from pytest_pario.measure.cache import CacheState, Resident
+from pytest_pario.measure.cache import CacheState, Resident, worst
 from pytest_pario.measure.clock import clocks_agree
 from pytest_pario.measure.rates import rates_of
 from pytest_pario.model import Access, Samples
 from pytest_pario.units import mib_per_s
 from pytest_pario.workloads.hints import classify_hints, group_hints
-
-WORST_LAST = ("cold", "client-cold", "unknown", "cached")
 
 
 class Account:
@@ -48,8 +46,8 @@ class Account:
     def add_cache(self, state: CacheState) -> None:
         """The state before one more round; the worst of all rounds is the record's, residency is told of each."""
         self._resident.append(state.resident)
-        if self._cache is None or _badness(state) > _badness(self._cache):
-            self._cache = state
+        # the first of equal ones stays
+        self._cache = state if self._cache is None else worst((self._cache, state))
         self.facts["cache"] = {
             "state": self._cache.state,
             "resident": self._cache.resident,
@@ -117,7 +115,3 @@ class Account:
         fastest = max(mib_per_s(b, s) for b, s in zip(samples.moved_bytes, samples.elapsed_s, strict=True))
         if self._phase == "read" and device_rate is not None and fastest > device_rate:
             self.flags.append("faster_than_device")
-
-
-def _badness(state: CacheState) -> tuple[int, float]:
-    return WORST_LAST.index(state.state), -1.0 if state.resident is None else state.resident

@@ -120,6 +120,9 @@ def test_two_programs_at_once(tmp_path: Path) -> None:  # RES-38, RES-39
     (told,) = result.records
     assert told["left"] == []
     assert len(told["found"]) == 6
+    # RES-29: before both programs read alone, and before they read together, in each of three passes
+    assert told["emptied"][0] == 6 * 3 * 2
+    assert told["emptied"][1] >= 6 * 3 * 2
     for row in told["found"].values():
         assert row["relative"] > 0
         for name in ("alone", "together", "other_alone", "other_together"):

@@ -64,10 +64,12 @@ def test_no_stripe_without_agreement(scans: dict[int, dict[int, list[float]]]) -
 
 def test_two_programs_are_shown_with_and_without_each_other() -> None:  # RES-38, RES-39
     row = {"strategy": "resonant:unit=1", "compute_s": 0.1, "alone": (10.0, 12.0), "together": (5.0, 6.0)}
-    head, line = format_interference([{**row, "other_alone": (3.0,), "other_together": (2.0,), "relative": 0.5}])
+    head, line = format_interference(
+        [{**row, "other_alone": (3.0,), "other_together": (2.0,), "relative": 0.5, "cache": {"state": "cold"}}]
+    )
     assert head.split()[:4] == ["MiB/s,", "two", "programs", "pause"]
     assert " ".join(line.split()) == (
-        "resonant 0.1 s 11.0 [10.0, 12.0] 5.5 [5.0, 6.0] 3.0 [3.0, 3.0] 2.0 [2.0, 2.0] 0.50"
+        "resonant 0.1 s 11.0 [10.0, 12.0] 5.5 [5.0, 6.0] 3.0 [3.0, 3.0] 2.0 [2.0, 2.0] 0.50 cold"
     )
 
 
