@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_pario.access.executor import Manner
-from pytest_pario.model import Access
+from pytest_pario.model import Access, Pattern
 from pytest_pario.session.keys import OPTIONS, SESSION
 from pytest_pario.units import KiB, MiB
 from pytest_pario.workloads.resonance.choosing import resonant_strategy
-from pytest_pario.workloads.resonance.programs import demonstration, mpi_io_test
-from pytest_pario.workloads.resonance.rows import Row, mpi_io_test_row, rows
+from pytest_pario.workloads.resonance.programs import demonstration
+from pytest_pario.workloads.resonance.room import lack_of_room
+from pytest_pario.workloads.resonance.rows import Row, rows, scaling_row, shared_patterns
 from pytest_pario.workloads.resonance.scan import rates_of_rounds
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 class Comparing:
     """Runs a row under a strategy and keeps it for the table."""
 
-    def __init__(self, pario: Pario, comm: MPI.Intracomm, directory: Path) -> None:
+    def __init__(self, pario: Pario, comm: MPI.Intracomm, directory: Path, memory_bytes: int) -> None:
         """Belong to one test."""
-        self._pario, self._comm, self._directory = pario, comm, directory
+        self._pario, self._comm, self._directory, self._memory_bytes = pario, comm, directory, memory_bytes
         self.profile, self.flush_rule = pario.profile, pario.flush_rule
 
     def text(self, strategy: str) -> tuple[str, str]:
@@ -82,9 +83,16 @@ class Comparing:
             return strategy, ""
         return resonant_strategy(self._comm, self._directory, self._pario.parameters.hints)
 
+    def require_room(self, programs: list[tuple[Pattern, int]], phase: Access) -> None:
+        """Skip what does not fit here, with both figures."""
+        reason = lack_of_room(self._comm, self._directory, programs, phase, self._memory_bytes)
+        if reason:
+            pytest.skip(reason)
+
     def run(self, row: Row, phase: Access, strategy: str) -> None:
         """Measure, keep, and see that the strategy was the one asked for."""
         text, source = self.text(strategy)
+        self.require_room([(row.under(strategy), self._comm.size)], phase)
         pattern, manner = row.under(strategy), Manner(loop=self._pario.loop, call_barriers=row.call_barriers)
         rules: dict[str, Any] = {"rounds": 3, "warmup_rounds": row.warmup_rounds, "manner": manner}
         record = self._pario.run(pattern, phase, strategy=text, **rules)
@@ -95,9 +103,9 @@ class Comparing:
 
 
 @pytest.fixture
-def comparing(pario: Pario, comm: MPI.Intracomm, scratch_dir: Path) -> Comparing:
+def comparing(request: pytest.FixtureRequest, pario: Pario, comm: MPI.Intracomm, scratch_dir: Path) -> Comparing:
     """Run rows under strategies."""
-    return Comparing(pario, comm, scratch_dir)
+    return Comparing(pario, comm, scratch_dir, request.config.stash[OPTIONS].memory_bytes)
 
 
 # RES-29: three runs, caches flushed before each, read programs also run as writes; RES-30..37, RES-41
@@ -106,22 +114,17 @@ def test_program(row: Row, strategy: str, phase: Access, comparing: Comparing) -
     comparing.run(row, phase, strategy)
 
 
-SCALING_CALLS = {"quick": 2, "nightly": 16, "full": 64}
-"""Calls of 1 MiB that each process makes."""
-
-
 # RES-40: 1 MiB segments on 1, 2, 4, … processes
 @pytest.mark.extended
 @pytest.mark.pario_clients("all")
 @pytest.mark.parametrize("strategy", BRIEF)
 def test_scaling(strategy: str, clients: int, comm: MPI.Intracomm, comparing: Comparing) -> None:
     assert comm.size == clients
-    comparing.run(mpi_io_test_row(MiB, SCALING_CALLS[comparing.profile]), "read", strategy)
+    comparing.run(scaling_row(comparing.profile, comm.size), "read", strategy)
 
 
 PAUSES = {"quick": (0.01, 0.0), "nightly": (0.1, 0.01, 0.0), "full": (1.0, 0.3, 0.1, 0.03, 0.0)}
 """Seconds that the other program computes between its calls."""
-SHARED_CALLS = {"quick": 8, "nightly": 256, "full": 2048}
 
 
 # RES-38, RES-39: two programs on disjoint communicators, each rate with and without the other
@@ -135,8 +138,9 @@ def test_interference(
     if comm.size < 4:
         pytest.skip("two programs of two processes each need four ranks")
     text, _ = comparing.text(strategy)
-    calls = SHARED_CALLS[comparing.profile]
-    first, other = demonstration(64 * KiB, calls), mpi_io_test(64 * KiB, calls)
+    halves = comm.size // 2, comm.size - comm.size // 2
+    first, other = shared_patterns(comparing.profile, halves)
+    comparing.require_room([(first, halves[0]), (other, halves[1])], "read")
     found = [
         measure_interference(comm, scratch_dir, first, other, strategy=text, compute_s=pause, rule=comparing.flush_rule)
         for pause in PAUSES[comparing.profile]

@@ -14,6 +14,8 @@ INT = 4
 """Bytes of an element of coll_perf and noncontig."""
 
 
+SEGMENTS = 4
+"""That each process moves in one call of the demonstration."""
 CALLS_ALONE: Mapping[str, Any] = {"metric": "aggregate", "sync": "none"}
 """What is timed: the calls of the slowest process, without open, sync and close (RES-31, RES-32)."""
 
@@ -25,9 +27,9 @@ def _name(program: str, size: int) -> str:
 def demonstration(segment: int, calls: int, coll: bool = True) -> Pattern:
     """Four segments of each process per call; without `coll` four separate calls (RES-04, RES-05)."""
     if coll:
-        return Pattern(_name("demo", segment), Strided(segment, per_call=4, ncalls=calls), True, **CALLS_ALONE)
+        return Pattern(_name("demo", segment), Strided(segment, per_call=SEGMENTS, ncalls=calls), True, **CALLS_ALONE)
     # explicit offsets and no view: plain contiguous calls, which nothing sieves
-    layout = Strided(segment, ncalls=4 * calls)
+    layout = Strided(segment, ncalls=SEGMENTS * calls)
     return Pattern(_name("demo-non", segment), layout, pointer="explicit", **CALLS_ALONE)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pytest_pario.model import Pattern
-from pytest_pario.units import KiB, MiB
+from pytest_pario.units import GiB, KiB, MiB
 from pytest_pario.workloads.resonance.programs import (
+    INT,
+    SEGMENTS,
     VARIANTS,
     coll_perf,
     demonstration,
@@ -36,16 +38,25 @@ class Row:
 
 @dataclass(frozen=True)
 class Scale:
-    """How much one profile moves."""
+    """How much one profile moves: the same bytes along each axis, however they are cut."""
 
+    total_bytes: int
+    """Of the files of demo, mpi-io-test and noncontig: 10 GB in the study."""
+    ior_bytes: int
+    """Of the file of ior: 1 GB."""
     segments: tuple[int, ...]
     """Of demo, mpi-io-test and ior."""
-    calls: int
     edges: tuple[int, ...]
     elements: tuple[int, ...]
     buffer_bytes: int
+    """That one call of noncontig moves in total: 16 MB."""
     region_sizes: tuple[int, ...]
     regions: int
+    """In the one call of HPIO: 4096."""
+    shared_bytes: int
+    """Of the files of two programs at once."""
+    scaling_bytes: int
+    """That mpi-io-test moves on any number of processes: 10 GB."""
     spacings: tuple[int, ...] = (128, 0)
     """Bytes between regions; 0 is what was published (RES-36)."""
 
@@ -54,19 +65,22 @@ def _kib(*sizes: int) -> tuple[int, ...]:
     return tuple(size * KiB for size in sizes)
 
 
+# fmt: off
 SCALES: Mapping[str, Scale] = {
-    "quick": Scale(_kib(64), 2, (32,), (4096,), 1 * MiB, _kib(4), 64),
-    "nightly": Scale(_kib(32, 64, 256, 1024), 16, (64, 256), (4096, 16384, 65536), 16 * MiB, _kib(2, 16, 64), 512),
-    "full": Scale(
-        _kib(32, 64, 128, 256, 512, 1024),
-        64,
-        (64, 256, 512),
-        (4096, 8192, 16384, 32768, 65536),
-        16 * MiB,
-        _kib(2, 4, 8, 16, 32, 64),
-        4096,
-    ),
+    "quick":   Scale(2 * MiB, 2 * MiB, _kib(64),
+                     (32,), (4096,), 1 * MiB, _kib(4), 64, 2 * MiB, 4 * MiB),
+    "nightly": Scale(64 * MiB, 64 * MiB, _kib(32, 64, 256, 1024),
+                     (64, 256), (4096, 16384, 65536), 16 * MiB, _kib(2, 16, 64), 512, 128 * MiB, 64 * MiB),
+    "full":    Scale(10 * GiB, 1 * GiB, _kib(32, 64, 128, 256, 512, 1024),
+                     (64, 128, 256, 512, 1024), (4096, 8192, 16384, 32768, 65536), 16 * MiB,
+                     _kib(2, 4, 8, 16, 32, 64), 4096, 10 * GiB, 10 * GiB),
 }
+# fmt: on
+
+
+def whole(total: int, unit: int) -> int:
+    """The most that is not above `total` and consists of whole units, of which there is at least one."""
+    return max(1, total // unit) * unit
 
 
 def demo_row(segment: int, calls: int) -> Row:
@@ -80,16 +94,42 @@ def mpi_io_test_row(segment: int, calls: int) -> Row:
     return Row(mpi_io_test(segment, calls), call_barriers=True)
 
 
+def noncontig_rows(scale: Scale, ranks: int) -> Iterator[Row]:
+    """Columns of each width in each variant; a call moves what the buffer holds (RES-34, RES-35)."""
+    widest = INT * max(scale.elements) * ranks
+    buffer = whole(scale.buffer_bytes, widest)
+    calls = whole(scale.total_bytes, buffer) // buffer
+    for elements in scale.elements:
+        for variant in VARIANTS:
+            yield Row(noncontig(elements, buffer, calls, ranks, variant))
+
+
+def scaling_row(profile: str, ranks: int) -> Row:
+    """mpi-io-test in segments of 1 MiB: a file of one size, whatever the number of processes (RES-40)."""
+    return mpi_io_test_row(MiB, max(1, SCALES[profile].scaling_bytes // (ranks * MiB)))
+
+
+def shared_patterns(profile: str, ranks: tuple[int, int]) -> tuple[Pattern, Pattern]:
+    """Two programs that run at once in segments of 64 KiB, each on its number of ranks (RES-38)."""
+    total, segment, (first, other) = SCALES[profile].shared_bytes, 64 * KiB, ranks
+    demo = demonstration(segment, max(1, total // (SEGMENTS * first * segment)))
+    return demo, mpi_io_test(segment, max(1, total // (other * segment)))
+
+
 def rows(profile: str, ranks: int) -> list[Row]:
     """Every program of a profile, on so many ranks."""
     scale = SCALES[profile]
+    # whole calls of the largest segments, so that all sizes of segments move the same bytes
+    line = ranks * max(scale.segments)
+    demo, flat = whole(scale.total_bytes, SEGMENTS * line), whole(scale.total_bytes, line)
+    ior_bytes = whole(scale.ior_bytes, line)
     return [
-        *(demo_row(size, scale.calls) for size in scale.segments),
-        *(mpi_io_test_row(size, scale.calls) for size in scale.segments),
-        *(Row(ior(size, scale.calls)) for size in scale.segments),
+        *(demo_row(size, demo // (SEGMENTS * ranks * size)) for size in scale.segments),
+        *(mpi_io_test_row(size, flat // (ranks * size)) for size in scale.segments),
+        *(Row(ior(size, ior_bytes // (ranks * size))) for size in scale.segments),
         # RES-31: one untimed round first
         *(Row(coll_perf(edge), warmup_rounds=1) for edge in scale.edges),
-        *(Row(noncontig(e, scale.buffer_bytes, 1, ranks, variant)) for e in scale.elements for variant in VARIANTS),
+        *noncontig_rows(scale, ranks),
         *(
             Row(hpio(size, scale.regions, spacing, variant))
             for size in scale.region_sizes
