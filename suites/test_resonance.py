@@ -6,20 +6,25 @@ programs at once, and more and more processes. Every byte is verified; the table
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_pario.access.executor import Manner
+from pytest_pario.errors import ParioError
 from pytest_pario.model import Access, Pattern
 from pytest_pario.session.keys import OPTIONS, SESSION
 from pytest_pario.units import KiB, MiB
+from pytest_pario.workloads.parameters import resolve
 from pytest_pario.workloads.resonance.choosing import resonant_strategy
+from pytest_pario.workloads.resonance.parameters import OF_NONCONTIG, Choices, choose
 from pytest_pario.workloads.resonance.programs import demonstration
 from pytest_pario.workloads.resonance.room import lack_of_room
 from pytest_pario.workloads.resonance.rows import Row, rows, scaling_row, shared_patterns
 from pytest_pario.workloads.resonance.scan import rates_of_rounds
+from pytest_pario.workloads.table import TABLE
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -40,14 +45,14 @@ SCANNED = {"quick": 1 * MiB, "nightly": 64 * MiB, "full": 1024 * MiB}
 """Bytes that each process reads for one point of a scan."""
 
 
-def cases(profile: str, ranks: int) -> list[tuple[Row, str, Access]]:
+def cases(profile: str, ranks: int, choices: Choices) -> list[tuple[Row, str, Access]]:
     """Each program with each strategy, written and read.
 
     Quick runs all of that on the demonstration and noncontig only; a read writes first, so that the other programs are
     verified in both directions too.
     """
     found: list[tuple[Row, str, Access]] = []
-    for row in rows(profile, ranks):
+    for row in rows(profile, ranks, choices):
         name = row.pattern.name
         whole = profile != "quick" or name.startswith("demo") or name.endswith("16KiB-c-nc")
         phases: tuple[Access, ...] = ("write", "read") if whole else ("read",)
@@ -57,10 +62,16 @@ def cases(profile: str, ranks: int) -> list[tuple[Row, str, Access]]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    profile = metafunc.config.stash[OPTIONS].profile
+    options = metafunc.config.stash[OPTIONS]
+    profile = options.profile
     session = metafunc.config.stash.get(SESSION, None)
     if "row" in metafunc.fixturenames:
-        chosen = cases(profile, session.size if session else 1)
+        try:
+            given = resolve(TABLE, options.parameters, os.environ)
+            with given.blamed({name: name for name in OF_NONCONTIG}):
+                chosen = cases(profile, session.size if session else 1, choose(given))
+        except ParioError as error:
+            raise pytest.Collector.CollectError(str(error)) from error
         ids = [f"{row.pattern.name}-{strategy}-{phase}" for row, strategy, phase in chosen]
         metafunc.parametrize(("row", "strategy", "phase"), chosen, ids=ids)
     if "segment" in metafunc.fixturenames:
@@ -92,6 +103,7 @@ class Comparing:
     def run(self, row: Row, phase: Access, strategy: str) -> None:
         """Measure, keep, and see that the strategy was the one asked for."""
         text, source = self.text(strategy)
+        self._pario.take(*row.uses)
         self.require_room([(row.under(strategy), self._comm.size)], phase)
         pattern, manner = row.under(strategy), Manner(loop=self._pario.loop, call_barriers=row.call_barriers)
         rules: dict[str, Any] = {"rounds": 3, "warmup_rounds": row.warmup_rounds, "manner": manner}

@@ -38,10 +38,10 @@ def coll_perf(edge: int) -> Pattern:
     return Pattern(f"coll_perf-{edge}", Block3D((edge, edge, edge), INT), coll=True, **CALLS_ALONE)
 
 
-def mpi_io_test(segment: int, calls: int) -> Pattern:
-    """Call c: process i moves segment c*N + i, by explicit offset (RES-32)."""
-    layout = Strided(segment, ncalls=calls)
-    return Pattern(_name("mpi-io-test", segment), layout, coll=True, pointer="explicit", **CALLS_ALONE)
+def mpi_io_test(segment: int, calls: int, sync_each: bool = False) -> Pattern:
+    """Call c: process i moves segment c*N + i, by explicit offset; each write may be synced (RES-32)."""
+    layout, timed = Strided(segment, ncalls=calls), {**CALLS_ALONE, "sync": "per_call" if sync_each else "none"}
+    return Pattern(_name("mpi-io-test", segment), layout, coll=True, pointer="explicit", **timed)
 
 
 def ior(segment: int, calls: int) -> Pattern:
@@ -50,18 +50,37 @@ def ior(segment: int, calls: int) -> Pattern:
     return Pattern(_name("ior", segment), layout, coll=True, pointer="explicit", **CALLS_ALONE)
 
 
-def noncontig(elements: int, buffer_bytes: int, calls: int, ranks: int, variant: str = "c-nc") -> Pattern:
+def noncontig(
+    elements: int,
+    buffer_bytes: int,
+    calls: int,
+    ranks: int,
+    variant: str = "c-nc",
+    *,
+    displacement: int = 0,
+    offset: int = 0,
+    sync_after: bool = False,
+) -> Pattern:
     """Rows of one column per process, a column `elements` ints wide; a call moves `buffer_bytes` in total (RES-34).
 
-    The variant says whether memory and file are contiguous: c-c, nc-c, c-nc or nc-nc (RES-35).
+    The variant says whether memory and file are contiguous: c-c, nc-c, c-nc or nc-nc. The file begins after
+    `displacement` bytes; `offset` ints of it are left out, counted by each process under its view (RES-35).
     """
+    if offset % elements:
+        raise ParameterError("noncontig_offset", offset, f"whole elements of {elements} ints each")
     memory, file = _variant(variant)
     width = INT * elements
     rows = max(1, buffer_bytes // (width * ranks))
     part = width * rows
-    layout = Strided(width, rows, calls) if file == "nc" else Segmented(part * calls, (part,), count=calls)
     mem = Memory(width, width) if memory == "nc" else Memory()
-    return Pattern(f"{_name('noncontig', width)}-{variant}", layout, coll=True, mem=mem, **CALLS_ALONE)
+    more: dict[str, Any] = {**CALLS_ALONE, "sync": "end" if sync_after else "none"}
+    if file == "nc":
+        layout = Strided(width, rows, calls, start=displacement + offset // elements * ranks * width)
+    else:
+        # explicit offsets and no view: each process has one stretch, which calls cut
+        layout = Strided(part * calls, transfer=part, start=displacement + INT * offset)
+        more["pointer"] = "explicit"
+    return Pattern(f"{_name('noncontig', width)}-{variant}", layout, coll=True, mem=mem, **more)
 
 
 def hpio(size: int, count: int, spacing: int, variant: str = "c-nc") -> Pattern:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from pytest_pario.errors import ParameterError
 from pytest_pario.model import Pattern
 from pytest_pario.units import GiB, KiB, MiB
+from pytest_pario.workloads.resonance.parameters import FSIZE, OF_MPI_IO_TEST, OF_NONCONTIG, VECLEN, Choices
 from pytest_pario.workloads.resonance.programs import (
     INT,
     SEGMENTS,
@@ -20,6 +23,8 @@ from pytest_pario.workloads.resonance.programs import (
     noncontig,
 )
 
+STANDARD = Choices()
+
 
 @dataclass(frozen=True)
 class Row:
@@ -30,6 +35,8 @@ class Row:
     """What is run under `independent`; None makes the calls of the pattern independent ones."""
     call_barriers: bool = False
     warmup_rounds: int = 0
+    uses: tuple[str, ...] = ()
+    """Parameters that shape it, for the record (CONS-54)."""
 
     def under(self, strategy: str) -> Pattern:
         """What is run under a strategy, on the same file."""
@@ -89,24 +96,50 @@ def demo_row(segment: int, calls: int) -> Row:
     return Row(together, dataclasses.replace(apart, name=together.name))
 
 
-def mpi_io_test_row(segment: int, calls: int) -> Row:
-    """mpi-io-test, with a barrier before each timed call (RES-32)."""
-    return Row(mpi_io_test(segment, calls), call_barriers=True)
+def mpi_io_test_rows(scale: Scale, ranks: int, choices: Choices = STANDARD) -> Iterator[Row]:
+    """mpi-io-test in blocks of each size, with a barrier before each timed call (RES-32)."""
+    blocks = (choices.block,) if choices.block else scale.segments
+    total = whole(scale.total_bytes, ranks * max(blocks))
+    for block in blocks:
+        pattern = mpi_io_test(block, choices.iterations or total // (ranks * block), choices.sync_each)
+        yield Row(pattern, call_barriers=True, uses=OF_MPI_IO_TEST)
 
 
-def noncontig_rows(scale: Scale, ranks: int) -> Iterator[Row]:
-    """Columns of each width in each variant; a call moves what the buffer holds (RES-34, RES-35)."""
-    widest = INT * max(scale.elements) * ranks
-    buffer = whole(scale.buffer_bytes, widest)
-    calls = whole(scale.total_bytes, buffer) // buffer
-    for elements in scale.elements:
+def noncontig_rows(scale: Scale, ranks: int, choices: Choices = STANDARD) -> Iterator[Row]:
+    """Columns of each width in each variant; a call moves the whole vectors that the buffer holds (RES-34, RES-35)."""
+    widths = (choices.elements,) if choices.elements else scale.elements
+    length = choices.vector_length or ranks
+    if length % ranks:
+        raise ParameterError(VECLEN, length, f"a multiple of the {ranks} processes")
+    more: dict[str, Any] = {
+        "displacement": choices.displacement,
+        "offset": choices.offset,
+        "sync_after": choices.sync_after,
+    }
+    for elements in widths:
+        buffer, calls = _calls_of(scale, choices, INT * elements * length, INT * max(widths) * length)
         for variant in VARIANTS:
-            yield Row(noncontig(elements, buffer, calls, ranks, variant))
+            yield Row(noncontig(elements, buffer, calls, ranks, variant, **more), uses=OF_NONCONTIG)
+
+
+def _calls_of(scale: Scale, choices: Choices, vector: int, largest: int) -> tuple[int, int]:
+    """Bytes of a call over all processes, and number of calls; `largest` is the largest vector of the axis."""
+    if choices.vectors is not None:
+        # calls of one size: the buffer's share that divides the count
+        most = max(1, scale.buffer_bytes // vector)
+        each = next(count for count in range(min(most, choices.vectors), 0, -1) if choices.vectors % count == 0)
+        return each * vector, choices.vectors // each
+    total = choices.file_bytes or scale.total_bytes
+    if choices.file_bytes is not None and total < largest:
+        raise ParameterError(FSIZE, total, f"room for a vector of {largest} B at least")
+    buffer = whole(min(scale.buffer_bytes, total), largest)
+    return buffer, max(1, total // buffer)
 
 
 def scaling_row(profile: str, ranks: int) -> Row:
     """mpi-io-test in segments of 1 MiB: a file of one size, whatever the number of processes (RES-40)."""
-    return mpi_io_test_row(MiB, max(1, SCALES[profile].scaling_bytes // (ranks * MiB)))
+    calls = max(1, SCALES[profile].scaling_bytes // (ranks * MiB))
+    return Row(mpi_io_test(MiB, calls), call_barriers=True)
 
 
 def shared_patterns(profile: str, ranks: tuple[int, int]) -> tuple[Pattern, Pattern]:
@@ -116,20 +149,19 @@ def shared_patterns(profile: str, ranks: tuple[int, int]) -> tuple[Pattern, Patt
     return demo, mpi_io_test(segment, max(1, total // (other * segment)))
 
 
-def rows(profile: str, ranks: int) -> list[Row]:
+def rows(profile: str, ranks: int, choices: Choices = STANDARD) -> list[Row]:
     """Every program of a profile, on so many ranks."""
     scale = SCALES[profile]
     # whole calls of the largest segments, so that all sizes of segments move the same bytes
     line = ranks * max(scale.segments)
-    demo, flat = whole(scale.total_bytes, SEGMENTS * line), whole(scale.total_bytes, line)
-    ior_bytes = whole(scale.ior_bytes, line)
+    demo, ior_bytes = whole(scale.total_bytes, SEGMENTS * line), whole(scale.ior_bytes, line)
     return [
         *(demo_row(size, demo // (SEGMENTS * ranks * size)) for size in scale.segments),
-        *(mpi_io_test_row(size, flat // (ranks * size)) for size in scale.segments),
+        *mpi_io_test_rows(scale, ranks, choices),
         *(Row(ior(size, ior_bytes // (ranks * size))) for size in scale.segments),
         # RES-31: one untimed round first
         *(Row(coll_perf(edge), warmup_rounds=1) for edge in scale.edges),
-        *noncontig_rows(scale, ranks),
+        *noncontig_rows(scale, ranks, choices),
         *(
             Row(hpio(size, scale.regions, spacing, variant))
             for size in scale.region_sizes
