@@ -18,7 +18,7 @@ from pytest_pario.model import Access, Pattern
 from pytest_pario.session.keys import OPTIONS, SESSION
 from pytest_pario.units import KiB, MiB
 from pytest_pario.workloads.parameters import resolve
-from pytest_pario.workloads.resonance.choosing import resonant_strategy
+from pytest_pario.workloads.resonance.choosing import carried_out_by, resonant_strategy
 from pytest_pario.workloads.resonance.parameters import OF_NONCONTIG, Choices, choose
 from pytest_pario.workloads.resonance.programs import demonstration
 from pytest_pario.workloads.resonance.room import lack_of_room
@@ -108,9 +108,11 @@ class Comparing:
         pattern, manner = row.under(strategy), Manner(loop=self._pario.loop, call_barriers=row.call_barriers)
         rules: dict[str, Any] = {"rounds": 3, "warmup_rounds": row.warmup_rounds, "manner": manner}
         record = self._pario.run(pattern, phase, strategy=text, **rules)
-        kept = {"row": pattern.name, "phase": phase, "strategy": strategy}
+        really = carried_out_by(strategy, self._pario.parameters.hints)
+        shown = strategy if really == strategy else f"{strategy} (as {really})"
+        kept = {"row": pattern.name, "phase": phase, "strategy": shown}
         self._pario.note(strategy_row=kept, striping_source=source)
-        assert str(record.facts["strategy"]).partition(":")[0] == strategy
+        assert str(record.facts["strategy"]).partition(":")[0] == really
         assert record.samples.moved_bytes
 
 

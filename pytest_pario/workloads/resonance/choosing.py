@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_pario import mpi
-from pytest_pario.environment.stripe import striping
+from pytest_pario.access.guard import GuardedFile
+from pytest_pario.environment.context import Context
+from pytest_pario.environment.mount import type_of
+from pytest_pario.environment.stripe import DRIVERS, striping
 from pytest_pario.errors import StripeUnknownError
+from pytest_pario.schemes.settings import StrategySettings, with_hints
+from pytest_pario.schemes.shipping import ships
 from pytest_pario.units import KiB
 
 if TYPE_CHECKING:
@@ -16,21 +22,42 @@ if TYPE_CHECKING:
 
 PUBLISHED_UNIT, PUBLISHED_NODES = 64 * KiB, 4
 """The striping of the study (RES-01)."""
+PROBE = "striping-probe"
+
+
+def carried_out_by(strategy: str, hints: Mapping[str, str]) -> str:
+    """The strategy that really carries out the calls: a hint turns data shipping into independent calls (GPFS-38)."""
+    off = strategy == "data_shipping" and not ships(hints.get("IBM_largeblock_io"))
+    return "independent" if off else strategy
 
 
 def resonant_strategy(comm: MPI.Intracomm, directory: Path, hints: Mapping[str, str]) -> tuple[str, str]:
     """The resonant strategy for a directory, and where its striping comes from.
 
     Where neither hints nor filesystem tell one, the suite names that of the study as its own parameter: the plan is
-    then correct and comparable, and nothing is claimed about the filesystem.
+    then correct and comparable, and nothing is claimed about the filesystem. What the user gave of it stays.
     """
+    given = mpi.on_root(comm, lambda: with_hints(StrategySettings("resonant"), hints))
 
-    def look() -> tuple[str, str]:
-        given = {key: int(text) for key, text in hints.items() if key.startswith("striping_") and text.isdigit()}
+    def look(in_force: Mapping[str, str]) -> tuple[StrategySettings, str]:
         try:
-            found = striping(directory, given.get("striping_unit"), given.get("striping_factor"))
+            found = striping(directory, given.unit, given.nodes, in_force)
         except StripeUnknownError as error:
-            return f"resonant:unit={PUBLISHED_UNIT},nodes={PUBLISHED_NODES}", f"the suite's own ({error})"
-        return f"resonant:unit={found.unit},nodes={found.factor}", found.source
+            own = dataclasses.replace(given, unit=given.unit or PUBLISHED_UNIT, nodes=given.nodes or PUBLISHED_NODES)
+            kept = [f"parameter {name}" for name, value in (("striping_unit", given.unit),
+                                                            ("striping_factor", given.nodes)) if value]  # fmt: skip
+            return own, ", ".join([*kept, f"the suite's own ({error})"])
+        return dataclasses.replace(given, unit=found.unit, nodes=found.factor), found.source
 
-    return mpi.on_root(comm, look)
+    asks = mpi.on_root(comm, lambda: None in (given.unit, given.nodes) and type_of(Context(directory)) in DRIVERS)
+    in_force = hints_in_force(comm, directory) if asks else {}
+    found, source = mpi.on_root(comm, lambda: look(in_force))
+    return f"resonant:unit={found.unit},nodes={found.nodes}", source
+
+
+def hints_in_force(comm: MPI.Intracomm, directory: Path) -> dict[str, str]:
+    """What the library says of a new file of a directory, with the driver that carries it out; collective."""
+    codes = mpi.load()
+    amode = codes.MODE_CREATE | codes.MODE_RDWR | codes.MODE_DELETE_ON_CLOSE
+    with GuardedFile.open(comm, directory / PROBE, amode, {}) as file:
+        return file.get_hints()
