@@ -36,11 +36,12 @@ def settle(
         return StrategySettings("independent")
     if settings.name != "resonant" or (settings.unit is not None and settings.nodes is not None):
         return settings
-    found = mpi.on_root(comm, lambda: _find(directory, settings, hints))
+    found = mpi.on_root(comm, lambda: find_striping(directory, settings, hints))
     return dataclasses.replace(settings, unit=found.unit, nodes=found.factor)
 
 
-def _find(directory: Path, settings: StrategySettings, hints: Mapping[str, str]) -> Striping:
+def find_striping(directory: Path, settings: StrategySettings, hints: Mapping[str, str]) -> Striping:
+    """What was given of it, then what the filesystem's tools tell, then the hints in force; for one rank."""
     try:
         return striping(directory, settings.unit, settings.nodes)
     except StripeUnknownError:

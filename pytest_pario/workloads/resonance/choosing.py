@@ -8,21 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_pario import mpi
-from pytest_pario.access.guard import GuardedFile
-from pytest_pario.environment.context import Context
-from pytest_pario.environment.mount import type_of
-from pytest_pario.environment.stripe import DRIVERS, striping
 from pytest_pario.errors import StripeUnknownError
 from pytest_pario.schemes.settings import StrategySettings, with_hints
 from pytest_pario.schemes.shipping import ships
 from pytest_pario.units import KiB
+from pytest_pario.workloads.delegation import find_striping
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 PUBLISHED_UNIT, PUBLISHED_NODES = 64 * KiB, 4
 """The striping of the study (RES-01)."""
-PROBE = "striping-probe"
 
 
 def carried_out_by(strategy: str, hints: Mapping[str, str]) -> str:
@@ -37,11 +33,11 @@ def resonant_strategy(comm: MPI.Intracomm, directory: Path, hints: Mapping[str, 
     Where neither hints nor filesystem tell one, the suite names that of the study as its own parameter: the plan is
     then correct and comparable, and nothing is claimed about the filesystem. What the user gave of it stays.
     """
-    given = mpi.on_root(comm, lambda: with_hints(StrategySettings("resonant"), hints))
 
-    def look(in_force: Mapping[str, str]) -> tuple[StrategySettings, str]:
+    def look() -> tuple[StrategySettings, str]:
+        given = with_hints(StrategySettings("resonant"), hints)
         try:
-            found = striping(directory, given.unit, given.nodes, in_force)
+            found = find_striping(directory, given, hints)
         except StripeUnknownError as error:
             own = dataclasses.replace(given, unit=given.unit or PUBLISHED_UNIT, nodes=given.nodes or PUBLISHED_NODES)
             kept = [f"parameter {name}" for name, value in (("striping_unit", given.unit),
@@ -49,15 +45,5 @@ def resonant_strategy(comm: MPI.Intracomm, directory: Path, hints: Mapping[str, 
             return own, ", ".join([*kept, f"the suite's own ({error})"])
         return dataclasses.replace(given, unit=found.unit, nodes=found.factor), found.source
 
-    asks = mpi.on_root(comm, lambda: None in (given.unit, given.nodes) and type_of(Context(directory)) in DRIVERS)
-    in_force = hints_in_force(comm, directory) if asks else {}
-    found, source = mpi.on_root(comm, lambda: look(in_force))
-    return f"resonant:unit={found.unit},nodes={found.nodes}", source
-
-
-def hints_in_force(comm: MPI.Intracomm, directory: Path) -> dict[str, str]:
-    """What the library says of a new file of a directory, with the driver that carries it out; collective."""
-    codes = mpi.load()
-    amode = codes.MODE_CREATE | codes.MODE_RDWR | codes.MODE_DELETE_ON_CLOSE
-    with GuardedFile.open(comm, directory / PROBE, amode, {}) as file:
-        return file.get_hints()
+    settings, source = mpi.on_root(comm, look)
+    return f"resonant:unit={settings.unit},nodes={settings.nodes}", source

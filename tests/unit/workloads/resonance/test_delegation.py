@@ -15,7 +15,6 @@ from pytest_pario.model import Pattern
 from pytest_pario.patterns import Strided
 from pytest_pario.workloads import delegation
 from pytest_pario.workloads.delegation import settle
-from pytest_pario.workloads.resonance import choosing
 from pytest_pario.workloads.resonance.choosing import carried_out_by, resonant_strategy
 
 
@@ -116,19 +115,11 @@ def test_half_a_striping_that_was_given_is_used(
 
 def test_hints_in_force_are_the_third_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # RES-02
     told = {"romio_filesystem_type": "PVFS2: PVFS2 ROMIO ADIO", "striping_unit": "65536", "striping_factor": "16"}
-    monkeypatch.setattr(choosing, "hints_in_force", lambda *_: told)
+    monkeypatch.setattr(delegation, "hints_in_force", lambda *_: told)
     # a driver that echoes what it was asked for is no evidence, and is not asked
     assert resonant_strategy(COMM, tmp_path, {})[1].startswith("the suite's own (")
-    for module in (choosing, stripe):
-        monkeypatch.setattr(module, "type_of", lambda _: "pvfs2")
+    monkeypatch.setattr(stripe, "type_of", lambda _: "pvfs2")
     assert resonant_strategy(COMM, tmp_path, {}) == ("resonant:unit=65536,nodes=16", "hints of PVFS2")
-
-
-def test_hints_of_a_new_file_are_asked_for(tmp_path: Path) -> None:
-    if mpi.unavailable_reason():
-        pytest.skip(str(mpi.unavailable_reason()))
-    assert choosing.hints_in_force(mpi.load().COMM_SELF, tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_largeblock_means_independent_calls(tmp_path: Path) -> None:  # GPFS-38
