@@ -34,7 +34,7 @@ pytest_plugins = (
 
 MARKERS = (
     "pario_ranks(n): run the test on ranks 0..n-1 only; the others wait without using a core",
-    "pario_timeout(seconds): limit of each phase of this test under MPI",
+    "pario_timeout(seconds, full=seconds): limit of each phase of this test under MPI, or that of a profile",
     "pario_once: needs what the test before it left behind; never measured again by itself",
 )
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pytest_pario.fixtures.runner import Pario
 
 
+pytestmark = pytest.mark.pario_timeout(nightly=1800, full=7200)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     session, options = metafunc.config.stash.get(SESSION, None), metafunc.config.stash[OPTIONS]
     size = session.size if session else 1

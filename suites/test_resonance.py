@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_pario.fixtures.operations import Operations
     from pytest_pario.fixtures.runner import Pario
 
-pytestmark = pytest.mark.pario_timeout(7200)  # published sizes, several passes of them
+pytestmark = pytest.mark.pario_timeout(nightly=1800, full=7200)  # published sizes, several passes of them
 
 STRATEGIES = ("native", "independent", "two_phase", "data_shipping", "resonant")
 BRIEF = ("native", "resonant")

@@ -60,7 +60,7 @@ class Collecting:
         """Note what was collected before anything is deselected; refuse bad markers, skip what needs more ranks."""
         self._collected = [item.nodeid for item in items]
         for item in items:
-            phase_limit_s(item, self.session.options.timeout_s)
+            phase_limit_s(item, self.session.options)
             ranks = self.session.ranks_of(item)
             if ranks > self.session.size:
                 item.add_marker(pytest.mark.skip(reason=f"needs {ranks} ranks, this job has {self.session.size}"))

@@ -147,7 +147,7 @@ class RankedSession:
             return (yield)
         self.remote_sections, self.failed, self.subtests = [], False, 0
         if self.chronicle:
-            self.chronicle.start(item, phase_limit_s(item, self.options.timeout_s))
+            self.chronicle.start(item, phase_limit_s(item, self.options))
         result = yield
         try:
             if self.failed:

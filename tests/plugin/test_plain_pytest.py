@@ -113,6 +113,7 @@ def test_one_process_with_mpi_is_a_session_of_one(pytester: pytest.Pytester) -> 
         ("pario_timeout()", "pario_timeout() must be one number of seconds, 0 or more"),
         ("pario_timeout('5 min')", "pario_timeout('5 min') must be one number of seconds"),
         ("pario_timeout(-1)", "pario_timeout(-1) must be one number of seconds"),
+        ("pario_timeout(60, weekly=1)", "pario_timeout(60, weekly=1) must be one number of seconds"),
     ],
 )
 def test_a_marker_with_a_bad_number_is_a_usage_error(pytester: pytest.Pytester, marker: str, message: str) -> None:
