@@ -12,6 +12,7 @@ import numpy as np
 from pytest_pario.baseline.replay import Replay
 from pytest_pario.baseline.rules import Rules
 from pytest_pario.baseline.statistics import Bools, Floats, Ints, bootstrap_shift, date_step
+from pytest_pario.baseline.store import Night
 from pytest_pario.baseline.table import Table, setting_differences
 from pytest_pario.baseline.together import Together
 from pytest_pario.environment.fingerprint import Difference
@@ -32,15 +33,22 @@ def measure(table: Table, seen: Together, column: int, rules: Rules) -> dict[str
     centre, level = float(trace.centre[held[-1], column]), float(np.median(after))
     result: dict[str, Any] = {"rate": math.exp(level), "nights": len(after)}
     if moved:
-        first = _first_night(tests, column, held, begin)
-        result |= {"since": table.nights[first].date, "changed": _changes(table, column, first)}
-        result["row"] = first
+        row = _first_night(tests, column, held, begin)
+        first = table.nights[row]
+        result |= {"since": _told(table, first), "begun": first.time, "row": row}
+        result["changed"] = _changes(table, column, row)
     if len(before) < rules.accepted_least:
         return {**result, "baseline": math.exp(centre), "effect": math.expm1(level - centre)}
     seed = zlib.crc32(str(table.series[column]).encode())
     shift, low, high = shift_between(before, after, widening(seen, moved, rules), rules, seed)
     result |= {"baseline": math.exp(level - shift), "effect": math.expm1(shift)}
     return {**result, "low": math.expm1(low), "high": math.expm1(high)}
+
+
+def _told(table: Table, night: Night) -> str:
+    """How a sentence names a night: by its date, and by its time too where the date has several."""
+    alone = sum(one.date == night.date for one in table.nights) == 1
+    return night.date if alone else night.time[:16].replace("T", " ")
 
 
 def shift_between(before: Floats, after: Floats, width: float, rules: Rules, seed: int) -> tuple[float, float, float]:

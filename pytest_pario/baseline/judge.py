@@ -43,7 +43,9 @@ class Finding:
     high: float = math.nan
     """Interval of the effect, bootstrapped over nights."""
     since: str = ""
-    """Date of the first night at the new level."""
+    """Date of the first night at the new level, with the time where the date has several."""
+    begun: str = ""
+    """ISO time of that night."""
     row: int = -1
     """Its place among the nights; -1 where there is none."""
     nights: int = 0

@@ -41,9 +41,7 @@ class Table:
 def tabulate(shelf: Shelf) -> Table:
     """Arrange all samples; a night on which a series' settings differ from its night before is marked."""
     shared = _shared(shelf.nights)
-    samples = tuple(
-        {own.series: own for own in (_kept_apart(one, shared) for one in night.samples)} for night in shelf.nights
-    )
+    samples = _by_series(shelf.nights, shared)
     series = tuple(sorted({one for night in samples for one in night}))
     place = {one: column for column, one in enumerate(series)}
     logs = np.full((len(samples), len(series)), np.nan)
@@ -96,6 +94,22 @@ def with_unset_hints(before: Mapping[str, Any], after: Mapping[str, Any]) -> tup
         for side in sides:
             side.update(dict.fromkeys(names - set(side), UNSET))
     return sides
+
+
+def _by_series(nights: Sequence[Night], shared: frozenset[Series]) -> tuple[dict[Series, Sample], ...]:
+    """Samples of each night; one without bytes does not tell its size, and is of the series that its test last had."""
+    last: dict[tuple[str, str, str], Series] = {}
+    found = []
+    for night in nights:
+        samples = {}
+        for told in night.samples:
+            one = _kept_apart(told, shared)
+            test = (one.fullname, one.series.pattern, one.series.phase)
+            series = one.series if one.rates else last.get(test, one.series)
+            last[test] = series
+            samples[series] = one if series is one.series else dataclasses.replace(one, series=series)
+        found.append(samples)
+    return tuple(found)
 
 
 def _accepted(shelf: Shelf, series: tuple[Series, ...]) -> tuple[dict[int, list[int]], dict[int, str]]:
