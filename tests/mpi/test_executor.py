@@ -48,6 +48,7 @@ ALONE = {
     "timed open": "FileAccessError: timed/write of ",
     "sync": "FileAccessError: each/write of ",
     "view": "FileAccessError: each/write of ",
+    "filetype": "MemoryError: no room for a filetype",
     "evict": "OSError: [Errno 5]",
     "verify": "OSError: [Errno 24]",
     "nothing": "fine",

@@ -130,7 +130,7 @@ def test_the_slowest_rank_counts(site: Path) -> None:  # CONS-37, GEN-14
 
 
 def test_a_call_that_never_returns_ends_by_the_watchdog(site: Path) -> None:  # GEN-09, ERR-12
-    chosen = ["-k", "(independent and write) or after", "--pario-dir=scratch", "--pario-timeout=5"]
+    chosen = ["-k", "(independent and write) or after", "--pario-dir=scratch", "--pario-timeout=10"]
     faults = fault("hang", "write", site / "scratch", rank=1, times=1)
     job = run_pytest(RANKS, "test_f.py", *chosen, directory=site, environment=faults)
     assert job.status == 1, job.output

@@ -17,7 +17,7 @@ from pytest_pario.units import MiB
 from pytest_pario.workloads.consortium.class_rows import class_rows
 from pytest_pario.workloads.consortium.rows import rows
 from pytest_pario.workloads.parameters import resolve
-from pytest_pario.workloads.resonance.programs import rows as programs
+from pytest_pario.workloads.resonance.rows import rows as programs
 from pytest_pario.workloads.table import TABLE
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,7 @@ def test_regions_are_covered(region: str, test: str) -> None:
 
 def test_programs_that_the_consortium_names_are_drawn_on() -> None:  # CONS-06
     assert "test_tile_io[0-write]" in collected()  # mpi-tile-io
-    assert any(row.name.startswith("ior") for row in programs("quick", 4))
+    assert any(row.pattern.name.startswith("ior") for row in programs("quick", 4))
     assert (ROOT / "suites" / "test_beffio.py").exists()
     # mib: large contiguous streams; the program itself was not to be found
     assert "mib" in (ROOT / "docs" / "known-limitations.md").read_text()
