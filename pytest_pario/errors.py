@@ -154,7 +154,7 @@ class SessionError(ParioError):
 
 
 class JournalError(ParioError):
-    """A journal cannot be read, or belongs to a different run."""
+    """A journal cannot be read or written, or belongs to a different run."""
 
 
 class StoreError(ParioError):

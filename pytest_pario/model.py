@@ -150,6 +150,8 @@ class Open:
     atomic: bool = False
     prealloc: bool = False
     """Preallocate the final size."""
+    prealloc_by: Literal["filesystem", "library"] = "filesystem"
+    """Who does: the filesystem, or MPI_File_preallocate, which may write it all (ENV-07)."""
     presize: bool = False
     """Set the final size, which makes holes read as zeros (GEN-05)."""
     prefill: int | None = None
@@ -162,6 +164,8 @@ class Open:
     """Every rank opens the shared file by itself, on COMM_SELF (CONS-63)."""
 
     def __post_init__(self) -> None:
+        words = ("filesystem", "library")
+        _require(self.prealloc_by in words, "open.prealloc_by", self.prealloc_by, f"one of {', '.join(words)}")
         _require(self.prefill is None or 0 <= self.prefill <= 255, "open.prefill", self.prefill, "None or 0 .. 255")
 
     @property
@@ -310,6 +314,11 @@ class Pattern:
     def _require(self, holds: bool, name: str, value: object, allowed: str) -> None:
         _require(holds, f"{self.name}: {name}", value, allowed)
 
+    @property
+    def times_calls(self) -> bool:
+        """Whether its time is that of access and sync, without open and close."""
+        return self.metric in ("aggregate", "job_time")
+
     def placed(self, n: int) -> Layout:
         """The layout on `n` ranks, after every check that depends on n; the error names the row."""
         try:
@@ -346,7 +355,8 @@ class Samples:
     sync: tuple[Spread, ...]
     close: tuple[Spread, ...]
     elapsed_s: tuple[float, ...]
-    """The longest time from the start before open to the stop after close on one rank (CONS-37)."""
+    """The longest time from the start before open to the stop after close on one rank (CONS-37); of access and sync
+    alone where the metric is `aggregate` or `job_time`."""
     span_s: tuple[float, ...]
     """Latest stop minus earliest start over the ranks (CONS-31)."""
 

@@ -10,6 +10,7 @@ import functools
 import importlib
 import json
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 T = TypeVar("T")
+
+REST_S = 0.01
+"""Seconds between two looks of a rank that waits for others."""
 
 
 @functools.cache
@@ -81,6 +85,27 @@ def together(comm: MPI.Comm, name: str, action: Callable[[], T]) -> T:
     if failed:
         raise RemoteTaskError(name, failed)
     return result  # type: ignore[return-value]
+
+
+def among(comm: MPI.Comm, team: MPI.Intracomm | None, name: str, action: Callable[[MPI.Intracomm], T]) -> T:
+    """Do something on the first ranks, which have a communicator of theirs; the others sleep, and get its result."""
+    result: T | None = None
+    failure: Exception | None = None
+    if team is not None:
+        try:
+            result = action(team)
+        except Exception as error:
+            failure = error
+    ended = comm.Ibarrier()
+    while not ended.Test():
+        # a rank that waits inside MPI would take a core from those that are measured
+        time.sleep(REST_S)
+    failed = [rank for rank, bad in enumerate(comm.allgather(failure is not None)) if bad]
+    if failure is not None:
+        raise failure
+    if failed:
+        raise RemoteTaskError(name, failed)
+    return comm.bcast(result, root=0)  # type: ignore[no-any-return]
 
 
 def run_rank(action: Callable[[MPI.Intracomm], object]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_pario import hookspecs
-from pytest_pario.errors import ParioError
+from pytest_pario.errors import ParioError, SessionError
 from pytest_pario.options import TABLE, Options
 from pytest_pario.session import voice
 from pytest_pario.session.keys import OPTIONS, SESSION, WITHOUT_MPI
@@ -34,7 +34,7 @@ pytest_plugins = (
 
 MARKERS = (
     "pario_ranks(n): run the test on ranks 0..n-1 only; the others wait without using a core",
-    "pario_timeout(seconds): limit of each phase of this test under MPI",
+    "pario_timeout(seconds, full=seconds): limit of each phase of this test under MPI, or that of a profile",
     "pario_once: needs what the test before it left behind; never measured again by itself",
 )
 
@@ -97,6 +97,8 @@ def pytest_configure(config: pytest.Config) -> None:
             from pytest_pario.session.nightly import join_nightly
 
             join_nightly(config)
+        else:
+            _refuse_nights(config)
     except ParioError as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -106,8 +108,23 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     voice.hush_mpi_summary(session.config)
 
 
+def _refuse_nights(config: pytest.Config) -> None:
+    """A nightly job that lost its launcher must not look green: nights are those of a session of ranks."""
+    options = config.stash[OPTIONS]
+    asked = {"--pario-save": options.save, "--pario-check": options.check, "--pario-machine": options.machine}
+    given = next((name for name, value in asked.items() if value), None)
+    if given is None or _only_tells(config) or config.option.collectonly:
+        return
+    why = config.stash.get(WITHOUT_MPI, None) or "without --with-mpi or a launcher nothing is measured"
+    raise SessionError(f"{given}: {why}; run `mpiexec -n N python -m pytest --with-mpi …` or `pario run -n N …`")
+
+
+def _only_tells(config: pytest.Config) -> bool:
+    return bool(getattr(config.option, "help", False) or getattr(config.option, "version", 0))
+
+
 def _wants_session(config: pytest.Config) -> bool:
-    if getattr(config.option, "help", False) or getattr(config.option, "version", 0):
+    if _only_tells(config):
         return False
     asked = config.getoption("with_mpi", False) or config.getoption("only_mpi", False)
     return bool(asked or detect_launch(os.environ))

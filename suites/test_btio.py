@@ -18,7 +18,7 @@ from pytest_pario.workloads.btio.classes import CLASSES, find_class
 if TYPE_CHECKING:
     from pytest_pario.fixtures.btio import Btio
 
-pytestmark = pytest.mark.pario_timeout(7200)
+pytestmark = pytest.mark.pario_timeout(nightly=7200, full=7200)
 
 OUTPUT = ("full", "simple", "fortran", "epio")
 SOLVED = ("none", *OUTPUT)

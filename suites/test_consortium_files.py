@@ -90,8 +90,7 @@ def test_small_files(
     result = files.measure(phase, rounds=parameters.whole("repetitions"))
     case = f"small files of {format_bytes(size)}, {'own' if own else 'shared'} folder, {phase}"
     used = parameters.only(("files_per_client", "file_size", "transfer_size", "directory", "repetitions"))
-    facts = {"parameters": used.plain(), "seed": seed, "cache_state": "unknown"}
-    operations(result, case=case, files=count * clients, **facts)
+    operations(result, case=case, files=count * clients, parameters=used.plain())
     assert result.rounds[-1].operations == count * clients
 
 
@@ -114,11 +113,10 @@ def test_metadata(
 ) -> None:
     count = parameters.whole("metadata_files")
     together = mode == "collective"
-    files = Metadata(comm, scratch_dir, count, collective=together, seed=seed)
+    files = Metadata(comm, scratch_dir, count, collective=together, seed=seed, hints=parameters.hints)
     result = files.measure(operation, rounds=parameters.whole("repetitions"))
-    used = parameters.only(("metadata_files", "repetitions"))
-    facts = {"parameters": used.plain(), "seed": seed, "together": together}
-    operations(result, case=f"MPI-IO {operation}, {mode}", files=count, **facts)
+    used = parameters.only(("metadata_files", "repetitions")).plain() | parameters.only_hints.plain()
+    operations(result, case=f"MPI-IO {operation}, {mode}", files=count, together=together, parameters=used)
     assert result.rounds[-1].operations == (count if together else count * clients)
 
 
@@ -142,7 +140,7 @@ def test_interactive(
     tree = Tree(files, size, depth, large, seed)
     result = measure_operation(comm, scratch_dir, tool, tree, parameters.whole("repetitions"))
     used = parameters.only(("files", "size", "depth", "large_size", "repetitions", "tool"))
-    operations(result, case=f"{tool.program}: {operation}", files=tree.files, parameters=used.plain(), seed=seed)
+    operations(result, case=f"{tool.program}: {operation}", files=tree.files, parameters=used.plain())
     assert result.samples.ranks == clients
 
 

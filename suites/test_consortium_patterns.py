@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pytest_pario.fixtures.runner import Pario
 
 
+pytestmark = pytest.mark.pario_timeout(nightly=1800, full=7200)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "row" in metafunc.fixturenames:
         chosen = rows(metafunc.config.stash[OPTIONS].profile, given_parameters(metafunc.config))

@@ -12,6 +12,7 @@ from pytest_pario.access.calls import CALLS, DataCall
 from pytest_pario.access.datatypes import datatype
 from pytest_pario.access.locks import release_record_locks
 from pytest_pario.access.loops import Loop, Member, gapped_series, mpi_series
+from pytest_pario.access.passtrace import PassTrace
 from pytest_pario.model import Access, Extents, Int64, Pattern
 from pytest_pario.patterns.payload import Payload
 from pytest_pario.patterns.recipe import Contiguous, Resized
@@ -24,10 +25,20 @@ class Batch:
     """All calls of a rank in order; errors are noted and the loop goes on, as collective calls need."""
 
     def __init__(  # noqa: PLR0917 - what a call needs
-        self, member: Member, call: DataCall, pattern: Pattern, offsets: Int64 | None, payload: Payload, path: str
+        self,
+        member: Member,
+        call: DataCall,
+        pattern: Pattern,
+        offsets: Int64 | None,
+        payload: Payload,
+        path: str,
+        *,
+        places: Int64 | None = None,
+        trace: PassTrace | None = None,
     ) -> None:
-        """Check and lay out everything, and compile the loop where it is a compiled one."""
+        """Check and lay out everything, and compile the loop where it is a compiled one; `places`: for the trace."""
         self.call, self.name, self.offsets, self._path = call, call.name, offsets, path
+        self._places, self._trace = places, trace
         self._stack = contextlib.ExitStack()
         mem = pattern.mem
         if mem.gap:
@@ -39,7 +50,7 @@ class Batch:
             )
         else:
             series = mpi_series(None, call, payload.data, payload.positions, payload.sizes, offsets=offsets)
-        self._loop = Loop(series, member, on_error=self._release)
+        self._loop = Loop(series, member, timed=trace is not None, on_error=self._release)
         self.asked = series.sizes
 
     def bind(self, handle: MPI.File) -> None:
@@ -53,6 +64,11 @@ class Batch:
     def moved(self) -> Int64:
         """Bytes that each call moved, after the clock has stopped; shape (calls,)."""
         return self._loop.moved_bytes
+
+    def tell(self) -> None:
+        """Note every call in the trace, where there is one; after the clock has stopped (GPFS-55)."""
+        if self._trace is not None:
+            self._trace.add_calls(self._loop, self._places, self.name)
 
     def free(self) -> None:
         """Nothing is kept beyond the pass."""

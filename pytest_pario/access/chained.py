@@ -16,6 +16,7 @@ from pytest_pario.access.datatypes import datatype, elementary
 from pytest_pario.access.handing import FASTEST_CALL_S, Handing
 from pytest_pario.access.info import as_info
 from pytest_pario.access.loops import choose_loop
+from pytest_pario.access.passtrace import trace_pass
 from pytest_pario.access.target import Target
 from pytest_pario.measure.repetition import Termination, repeat_timed
 from pytest_pario.model import Access, Extents, Plan
@@ -61,6 +62,8 @@ class ChainedFile:
         self.comm, self.phase = target.comm, phase
         self._first, self._delete = target, delete
         self._member = choose_loop(loop, comm=target.comm)
+        name = f"tracing {target.path.name}"
+        self._trace = mpi.together(target.comm, name, lambda: trace_pass(str(target.own_file)))
         self._handle: MPI.File | None = None
 
     @property
@@ -82,6 +85,8 @@ class ChainedFile:
             problem = error
         self.comm.Barrier()
         elapsed_s = (time.perf_counter_ns() - begun_ns) / 1e9
+        self._note("open", begun_ns, problem)
+        self._write_trace()
         failed = [rank for rank, bad in enumerate(self.comm.allgather(problem is not None)) if bad]
         if not failed:
             self._handle = handle
@@ -102,6 +107,9 @@ class ChainedFile:
             problem = error
         self.comm.Barrier()
         elapsed_s = (time.perf_counter_ns() - begun_ns) / 1e9
+        if handle is not None:
+            self._note("close", begun_ns, problem)
+            self._write_trace()
 
         def leave() -> float:
             if problem is not None:
@@ -124,7 +132,16 @@ class ChainedFile:
     ) -> PatternPass:
         """Write repetitions for `limit_s` seconds, at least one and at most `most` (BEFF-24, BEFF-26)."""
         calls = min(MOST_CALLS, most, max(1, int(limit_s / FASTEST_CALL_S)))
-        handed = Handing(target, _unwanted, self._member, ring=ring, phase=self.phase, base=base, chunk_calls=calls)
+        handed = Handing(
+            target,
+            _unwanted,
+            self._member,
+            ring=ring,
+            phase=self.phase,
+            base=base,
+            chunk_calls=calls,
+            trace=self._trace,
+        )
         handed.handle, made = self._handle, PatternPass()
         handed.lay_out(0)
         clock = _Clock(self.comm)
@@ -134,6 +151,7 @@ class ChainedFile:
         made.io_s = max(0.0, clock.seconds - repeated.decision_s)
         self._sync(target, made)
         made.barrier_s += clock.stop()
+        self._write_trace(handed)
         made.elapsed_s, made.repetitions, made.decisions = clock.total_s, repeated.repetitions, repeated.decisions
         made.barrier_s += repeated.barrier_s
         made.broadcast_s = repeated.broadcast_s
@@ -170,7 +188,14 @@ class ChainedFile:
             count = min(repetitions - done, max(1, min(fitting, MOST_CALLS) // unit.call_count))
             begin = base + period(target.pattern, self.comm.size) * done
             handed = Handing(
-                target, fill, self._member, ring=ring, phase=self.phase, base=begin, chunk_calls=count * unit.call_count
+                target,
+                fill,
+                self._member,
+                ring=ring,
+                phase=self.phase,
+                base=begin,
+                chunk_calls=count * unit.call_count,
+                trace=self._trace,
             )
             handed.handle = self._handle
             handed.lay_out(0)
@@ -187,6 +212,7 @@ class ChainedFile:
             if done >= repetitions:
                 self._sync(target, made)
             made.barrier_s += clock.stop()
+            self._write_trace(handed)
             made.moved_bytes += handed.moved_bytes
             made.errors += handed.check(count)
             if after is not None:
@@ -208,6 +234,8 @@ class ChainedFile:
     ) -> None:
         """Set the view, with hints; hints alone where the view stays (BEFF-55). An error is noted, not raised."""
         assert self._handle is not None
+        problem: Exception | None = None
+        begun_ns = time.perf_counter_ns()
         try:
             with as_info(hints) as info:
                 if sets_view:
@@ -217,7 +245,10 @@ class ChainedFile:
                 elif hints:
                     self._handle.Set_info(info)
         except mpi.load().Exception as error:
+            problem = error
             made.errors.append(error)
+        if sets_view or hints:
+            self._note("set_view" if sets_view else "set_info", begun_ns, problem)
 
     def _sync(self, target: Target, made: PatternPass) -> None:
         """Barrier, sync, barrier: after the last repetition of a written pattern (BEFF-31)."""
@@ -227,12 +258,28 @@ class ChainedFile:
         begun_ns = time.perf_counter_ns()
         self.comm.Barrier()
         met_ns = time.perf_counter_ns()
+        problem: Exception | None = None
         try:
             self._handle.Sync()
         except mpi.load().Exception as error:
+            problem = error
             made.errors.append(error)
+        self._note("sync", met_ns, problem)
         made.barrier_s += (met_ns - begun_ns) / 1e9
         made.sync_s += (time.perf_counter_ns() - met_ns) / 1e9
+
+    def _note(self, op: str, begun_ns: int, problem: Exception | None) -> None:
+        """Keep a call for the trace, where there is one."""
+        if self._trace is not None:
+            self._trace.note(op, begun_ns, problem)
+
+    def _write_trace(self, handed: Handing | None = None) -> None:
+        """Write down what was done, the clock standing (GPFS-55)."""
+        if self._trace is None:
+            return
+        if handed is not None:
+            handed.tell()
+        self._trace.write()
 
 
 class _Clock:

@@ -16,6 +16,7 @@ from pytest_pario.model import Access, Extents, Int64, Pattern
 from pytest_pario.patterns.payload import Payload
 from pytest_pario.patterns.stamp import Content, cut
 from pytest_pario.strategies.files import MpiFile
+from pytest_pario.strategies.parcels import noting
 from pytest_pario.strategies.protocol import File, Movement, Site, Strategy
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class DelegatedBatch:
 
     def bind(self, handle: MPI.File) -> None:
         """Use this open file, whose view is that of plain bytes."""
-        self.bind_file(MpiFile(handle))
+        self.bind_file(MpiFile(handle, self._path))
 
     def bind_file(self, file: File) -> None:
         """Use this file."""
@@ -78,6 +79,9 @@ class DelegatedBatch:
             self._done[number] = len(self._site.errors) == before
             if self._trace is not None:
                 self._tell(number, before)
+        if last == self._done.size:
+            # before the row's own sync and close, so that these come after all that was written
+            self._settle()
 
     def moved(self) -> Int64:
         """Bytes of each call that was carried out without an error on this rank; shape (calls,)."""
@@ -90,7 +94,13 @@ class DelegatedBatch:
 
     def free(self) -> None:
         """Give the private communicator back; collective."""
+        self._settle()
         self._comm.Free()
+
+    def _settle(self) -> None:
+        if self._site is not None:
+            with noting(self._site):
+                self._site.file.settle()
 
     def _tell(self, number: int, before: int) -> None:
         """One record of the trace per call, as for any other operation (GPFS-57)."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from pytest_pario.access.guard import GuardedFile
 from pytest_pario.access.handing import Handing
 from pytest_pario.access.info import as_info
 from pytest_pario.access.loops import Member, choose_loop
+from pytest_pario.access.passtrace import PassTrace, places_of, trace_pass
 from pytest_pario.access.target import Target
 from pytest_pario.errors import ParameterError, RemoteTaskError, ShortTransferError
 from pytest_pario.measure.clock import RankTimes
@@ -32,7 +33,7 @@ from pytest_pario.measure.repetition import Repeated, Termination, repeat_timed
 from pytest_pario.model import Access, Int64, Pattern, Plan
 from pytest_pario.patterns.payload import Payload
 from pytest_pario.patterns.planning import plan, views
-from pytest_pario.patterns.recipe import View
+from pytest_pario.patterns.recipe import Views
 from pytest_pario.schemes.settings import StrategySettings
 from pytest_pario.strategies.catalogue import make_strategy
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 KEPT_VIEWS = 64
 """Datatypes of up to so many views are built before the clock starts; more are built one by one inside it."""
 
+Building = Literal["none", "before the clock", "inside the timed part"]
+
 
 @dataclass(frozen=True)
 class Manner:
@@ -49,6 +52,8 @@ class Manner:
 
     intra_barriers: bool = False
     """Barriers between open, I/O and close (an option of CONS-25)."""
+    call_barriers: bool = False
+    """A barrier before every call, outside the time of the calls (RES-32)."""
     types_inside: bool = False
     """Build filetypes inside the timed part (GPFS-14, GPFS-24)."""
     loop: str = "auto"
@@ -72,6 +77,10 @@ class Pass:
     """Of a time-driven pass."""
     acts: tuple[str, ...] = ()
     """What was called inside the time, in order, like calls in a row once: open, access, sync, close."""
+    views: int = 0
+    """Views that were set inside the time; 0 where the file is seen as plain bytes."""
+    filetypes: Building = "none"
+    """When their filetypes were built."""
 
 
 def rehearse(target: Target, work: Plan, phase: Access) -> dict[str, str]:
@@ -98,28 +107,40 @@ def run_pass(target: Target, work: Plan, phase: Access, payload: Payload, manner
     with contextlib.ExitStack() as stack:
         if manner.strategy is not None and (strategy := make_strategy(manner.strategy)) is not None:
             table, path = work.ranks[target.rank], str(target.own_file)
+            _require_even(target, work, target.pattern, phase, 0, manner)
             delegated = DelegatedBatch(strategy, target.file_comm, target.pattern, table, payload, phase, path)
             stack.callback(delegated.free)
-            return _timed(target, phase, delegated, _PlainBytes(target, table.call_count), manner)
+            # the calls of a strategy trace themselves
+            return _timed(target, phase, delegated, _PlainBytes(target, table.call_count), manner, trace_pass(path))
         # what all ranks must do together comes first, then what may fail on one of them
         used, member = uses_view(target, work), choose_loop(manner.loop, comm=target.comm)
         shown, pattern = views(work, target.rank), as_called(target.pattern, manner)
-        _require_even(target, work, pattern, phase, len(shown) if used else 0)
+        _require_even(target, work, pattern, phase, len(shown) if used else 0, manner)
 
-        def lay_out() -> tuple[_Viewing, Batch]:
+        def lay_out() -> tuple[PassTrace | None, _Viewing, Batch]:
+            trace = trace_pass(str(target.own_file))
             viewing = _Viewing(target, work, shown, used, manner, stack)
-            return viewing, _lay_out(target, work, pattern, phase, payload, viewing, member)
+            return trace, viewing, _lay_out(target, work, pattern, phase, payload, viewing, member, trace)
 
-        viewing, batch = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
-        return _timed(target, phase, batch, viewing, manner)
+        trace, viewing, batch = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
+        return _timed(target, phase, batch, viewing, manner, trace)
 
 
 def _lay_out(  # noqa: PLR0917 - what a call needs
-    target: Target, work: Plan, pattern: Pattern, phase: Access, payload: Payload, viewing: _Viewing, member: Member
+    target: Target,
+    work: Plan,
+    pattern: Pattern,
+    phase: Access,
+    payload: Payload,
+    viewing: _Viewing,
+    member: Member,
+    trace: PassTrace | None,
 ) -> Batch:
-    calls_of_views = [view.calls for view in viewing.shown] if viewing.used else None
-    offsets = explicit_offsets(target.pattern, work.ranks[target.rank], calls_of_views, viewing.etype)
-    return Batch(member, call_of(pattern, phase), target.pattern, offsets, payload, str(target.own_file))
+    table = work.ranks[target.rank]
+    calls_of_views = list(viewing.shown.calls) if viewing.used else None
+    offsets = explicit_offsets(target.pattern, table, calls_of_views, viewing.etype)
+    call, path, places = call_of(pattern, phase), str(target.own_file), places_of(pattern, table)
+    return Batch(member, call, target.pattern, offsets, payload, path, places=places, trace=trace)
 
 
 def as_called(pattern: Pattern, manner: Manner) -> Pattern:
@@ -131,9 +152,11 @@ def as_called(pattern: Pattern, manner: Manner) -> Pattern:
     return dataclasses.replace(pattern, coll=manner.strategy.name == "native" and together)
 
 
-def _require_even(target: Target, work: Plan, pattern: Pattern, phase: Access, view_count: int) -> None:
-    """Refuse collective calls (data, sync, views) that not all ranks of a file make: the others would wait."""
-    together = call_of(pattern, phase).collective or course_of(pattern, phase).syncs_each
+def _require_even(  # noqa: PLR0917 - what ranks do together
+    target: Target, work: Plan, pattern: Pattern, phase: Access, view_count: int, manner: Manner = PLAIN
+) -> None:
+    """Refuse collective calls (data, sync, views, barriers) that not all ranks make: the others would wait."""
+    together = call_of(pattern, phase).collective or course_of(pattern, phase).syncs_each or manner.call_barriers
     told = target.file_comm.allgather((work.ranks[target.rank].call_count if together else 0, view_count))
     for what, counts in zip(("calls", "views"), zip(*told, strict=True), strict=True):
         if len(set(counts)) > 1:
@@ -156,68 +179,90 @@ def run_timed_pass(
         raise ParameterError(f"{target.pattern.name}: repeat", target.pattern.repeat.name, allowed)
     with contextlib.ExitStack() as stack:
 
-        def lay_out() -> tuple[_Viewing, Handing]:
-            handed = Handing(target, writing, member)
+        def lay_out() -> tuple[PassTrace | None, _Viewing, Handing]:
+            trace = trace_pass(str(target.own_file))
+            handed = Handing(target, writing, member, trace=trace)
             viewing = _Viewing(target, handed.plan, views(handed.plan, target.rank), used, manner, stack)
             handed.lay_out(0, viewing.etype if used else None)
-            return viewing, handed
+            return trace, viewing, handed
 
-        viewing, handed = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
+        trace, viewing, handed = mpi.together(target.comm, f"{target.pattern.name}: laying out calls", lay_out)
         info = stack.enter_context(as_info(target.hints or None))
-        doing = _Repeating(target, handed, viewing, info, limit_s, manner.termination)
+        doing = _Repeating(target, handed, viewing, info, limit_s, manner.termination, trace)
         course = course_of(target.pattern, "write", intra_barriers=manner.intra_barriers)
         watch = carry_out(target.comm, doing, course)
+    if trace is not None:
+        handed.tell()
+        trace.write()
     assert doing.repeated is not None
     errors = doing.deeds.errors + handed.check(doing.repeated.repetitions)
-    return Pass(watch.times(handed.moved_bytes), errors, doing.repeated, tuple(doing.deeds.acts))
+    acts = tuple(doing.deeds.acts)
+    return Pass(watch.times(handed.moved_bytes), errors, doing.repeated, acts, viewing.count, viewing.filetypes)
 
 
 class _Viewing:
-    """The views of a rank and their datatypes, built beforehand where they are few."""
+    """The views of a rank and their datatypes, each built once: beforehand where they are few and not to be timed."""
 
     def __init__(  # noqa: PLR0917 - what a view needs
         self,
         target: Target,
         work: Plan,
-        shown: Sequence[View],
+        shown: Views,
         used: bool,
         manner: Manner,
         stack: contextlib.ExitStack,
     ) -> None:
         self.shown, self.used = shown, used
         self._calls, self._hints = work.ranks[target.rank].call_count, target.view_hints
-        self.etype = shown[0].etype if used else 1
+        self.etype = shown.etype if used else 1
         self._etype = stack.enter_context(elementary(self.etype))
         beforehand = used and not manner.types_inside and len(shown) <= KEPT_VIEWS
-        self._ready = [stack.enter_context(datatype(view.filetype)) for view in shown] if beforehand else None
+        self._ready = [_build(shown, number, stack) for number in range(len(shown))] if beforehand else None
+        self.count = len(shown) if used else 0
+        self.filetypes: Building = "inside the timed part" if self._ready is None else "before the clock"
+        if not used:
+            self.filetypes = "none"
 
     def steps(self, handle: MPI.File, deeds: Deeds) -> Iterator[int]:
         """Set each view in turn and say how many calls are made under it; after an error the next ones are set, too."""
         if not self.used:
-            deeds.attempt(lambda: _give_hints(handle, self._hints))
+            deeds.attempt("set_info", lambda: _give_hints(handle, self._hints))
             yield self._calls
             return
-        for number in range(len(self.shown)):
-            deeds.attempt(functools.partial(self._set, handle, number))
-            yield self.shown[number].calls
+        for number, calls in enumerate(self.shown.calls):
+            deeds.attempt("set_view", functools.partial(self._set, handle, number))
+            yield calls
 
     def _set(self, handle: MPI.File, number: int) -> None:
-        view, ready = self.shown[number], self._ready
         with contextlib.ExitStack() as stack:
-            filetype = ready[number] if ready is not None else stack.enter_context(datatype(view.filetype))
             info = stack.enter_context(as_info(self._hints or None))
-            handle.Set_view(view.displacement, self._etype, filetype, "native", info)
+            try:
+                place, filetype = self._ready[number] if self._ready is not None else _build(self.shown, number, stack)
+            except Exception:
+                # all ranks of the file set a view together: one that cannot build its own takes part, and has failed
+                handle.Set_view(0, self._etype, self._etype, "native", info)
+                raise
+            handle.Set_view(place, self._etype, filetype, "native", info)
+
+
+def _build(shown: Views, number: int, stack: contextlib.ExitStack) -> tuple[int, MPI.Datatype]:
+    """Displacement and filetype of one view."""
+    view = shown[number]
+    return view.displacement, stack.enter_context(datatype(view.filetype))
 
 
 class _PlainBytes:
     """No view: strategies see the file as bytes."""
+
+    count = 0
+    filetypes: Building = "none"
 
     def __init__(self, target: Target, calls: int) -> None:
         self._calls, self._hints = calls, target.view_hints
 
     def steps(self, handle: MPI.File, deeds: Deeds) -> Iterator[int]:
         """All calls at once."""
-        deeds.attempt(lambda: _give_hints(handle, self._hints))
+        deeds.attempt("set_info", lambda: _give_hints(handle, self._hints))
         yield self._calls
 
 
@@ -231,8 +276,8 @@ def _give_hints(handle: MPI.File, hints: Mapping[str, str]) -> None:
 class _MpiFile:
     """The file of a target, opened by its communicator."""
 
-    def __init__(self, target: Target, phase: Access, info: MPI.Info) -> None:
-        self.deeds, self._target, self._info = Deeds(), target, info
+    def __init__(self, target: Target, phase: Access, info: MPI.Info, trace: PassTrace | None) -> None:
+        self.deeds, self._target, self._info = Deeds(trace=trace), target, info
         self._amode, self._path, self._comm = target.amode(phase), str(target.own_file), target.file_comm
         self._handle: MPI.File | None = None
 
@@ -246,7 +291,7 @@ class _MpiFile:
         """Open on all ranks of the file, who then all have it or all have an error."""
         self._handle = mpi.load().File.Open(self._comm, self._path, self._amode, self._info)
         if self._target.pattern.open.atomic:
-            self.deeds.attempt(lambda: self.handle.Set_atomicity(True))
+            self.deeds.attempt("set_atomicity", lambda: self.handle.Set_atomicity(True))
 
     def sync(self) -> None:
         """Bring what this rank wrote to the device."""
@@ -260,22 +305,23 @@ class _MpiFile:
 class _Calling(_MpiFile):
     """A pass over all calls of a batch."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - what the calls need
         self,
         target: Target,
         phase: Access,
         info: MPI.Info,
         batch: Batch | DelegatedBatch,
         viewing: _Viewing | _PlainBytes,
+        trace: PassTrace | None,
     ) -> None:
-        super().__init__(target, phase, info)
+        super().__init__(target, phase, info, trace)
         self._batch, self._viewing = batch, viewing
 
     def accesses(self, one_by_one: bool) -> Iterator[Callable[[], object]]:
         """The calls under each view."""
         if self._handle is None:
             return
-        self.deeds.attempt(lambda: self._batch.bind(self.handle))
+        self.deeds.attempt("access", lambda: self._batch.bind(self.handle))
         done = 0
         for calls in self._viewing.steps(self._handle, self.deeds):
             step = 1 if one_by_one else max(calls, 1)
@@ -295,8 +341,9 @@ class _Repeating(_MpiFile):
         info: MPI.Info,
         limit_s: float,
         termination: Termination,
+        trace: PassTrace | None,
     ) -> None:
-        super().__init__(target, "write", info)
+        super().__init__(target, "write", info, trace)
         self._handed, self._viewing, self._limit_s, self._termination = handed, viewing, limit_s, termination
         self.repeated: Repeated | None = None
 
@@ -313,18 +360,29 @@ class _Repeating(_MpiFile):
 
     def _run(self, first: int, last: int) -> None:
         if self._handle is not None:
-            self.deeds.attempt(lambda: self._handed.run(first, last))
+            self.deeds.attempt("access", lambda: self._handed.run(first, last))
 
 
-def _timed(
-    target: Target, phase: Access, batch: Batch | DelegatedBatch, viewing: _Viewing | _PlainBytes, manner: Manner
+def _timed(  # noqa: PLR0917 - what a pass needs
+    target: Target,
+    phase: Access,
+    batch: Batch | DelegatedBatch,
+    viewing: _Viewing | _PlainBytes,
+    manner: Manner,
+    trace: PassTrace | None,
 ) -> Pass:
-    course = course_of(target.pattern, phase, intra_barriers=manner.intra_barriers)
+    barriers, each = manner.intra_barriers, manner.call_barriers
+    course = course_of(target.pattern, phase, intra_barriers=barriers, call_barriers=each)
     with as_info(target.hints or None) as info:
-        doing = _Calling(target, phase, info, batch, viewing)
+        doing = _Calling(target, phase, info, batch, viewing, trace)
         watch = carry_out(target.comm, doing, course)
+    if trace is not None:
+        if isinstance(batch, Batch):
+            batch.tell()
+        trace.write()
     moved = batch.moved()
-    result = Pass(watch.times(int(moved.sum())), doing.deeds.errors + batch.errors, acts=tuple(doing.deeds.acts))
+    times, errors = watch.times(int(moved.sum())), doing.deeds.errors + batch.errors
+    result = Pass(times, errors, None, tuple(doing.deeds.acts), viewing.count, viewing.filetypes)
     _check_moved(result, batch, moved)
     return result
 

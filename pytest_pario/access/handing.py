@@ -9,6 +9,7 @@ import numpy as np
 
 from pytest_pario.access.batch import Batch, call_of
 from pytest_pario.access.loops import Member
+from pytest_pario.access.passtrace import PassTrace, places_of
 from pytest_pario.access.target import Target
 from pytest_pario.errors import ShortTransferError
 from pytest_pario.model import Access, Extents, Int64, Plan
@@ -37,6 +38,7 @@ class Handing:
         phase: Access = "write",
         base: int = 0,
         chunk_calls: int = CHUNK_CALLS,
+        trace: PassTrace | None = None,
     ) -> None:
         """Repetition 0 begins at `base` of the file; `filling` gives the memory of a part of the calls.
 
@@ -44,7 +46,7 @@ class Handing:
         costs no more to lay out than one of a single chunk.
         """
         self._target, self._filling, self._member, self._ring = target, filling, member, ring
-        self._phase, self._base, self._n = phase, base, target.comm.size
+        self._phase, self._base, self._n, self._trace = phase, base, target.comm.size, trace
         table = self._unit = plan(target.pattern, self._n, 1).ranks[target.rank]
         self.bytes_each, self._calls = table.total_bytes, table.call_count
         self.chunk = max(1, chunk_calls // max(1, self._calls))
@@ -70,7 +72,8 @@ class Handing:
         """Lay out the calls of a chunk; `etype` is that of a view under which offsets are explicit."""
         self._etype = etype
         if self._ring is not None and self._target.pattern.pointer != "explicit":
-            self._append(None, self._ring(self._call_table(first, min(self.chunk, self.most - first))))
+            table = self._call_table(first, min(self.chunk, self.most - first))
+            self._append(None, self._ring(table), table)
             return
         part = self.part(first)
         table = part.ranks[self._target.rank]
@@ -80,11 +83,13 @@ class Handing:
             if etype is not None:
                 ends = np.cumsum(table.call_bytes) - table.call_bytes + first * self.bytes_each
                 offsets = np.asarray(ends // etype, dtype=np.int64)
-        self._append(offsets, self._filling(part))
+        self._append(offsets, self._filling(part), table)
 
-    def _append(self, offsets: Int64 | None, payload: Payload) -> None:
-        call, path = call_of(self._target.pattern, self._phase), str(self._target.own_file)
-        self.batches.append(Batch(self._member, call, self._target.pattern, offsets, payload, path))
+    def _append(self, offsets: Int64 | None, payload: Payload, table: Extents) -> None:
+        pattern, path = self._target.pattern, str(self._target.own_file)
+        call, places = call_of(pattern, self._phase), places_of(pattern, table)
+        batch = Batch(self._member, call, pattern, offsets, payload, path, places=places, trace=self._trace)
+        self.batches.append(batch)
 
     def _call_table(self, first: int, count: int) -> Extents:
         """One extent per call: where it begins, and all its bytes."""
@@ -105,6 +110,11 @@ class Handing:
             batch.bind(self.handle)
             batch.run((first - begin) * self._calls, (stop - begin) * self._calls)
             first = stop
+
+    def tell(self) -> None:
+        """Note every call that was made in the trace, where there is one."""
+        for batch in self.batches:
+            batch.tell()
 
     @property
     def moved_bytes(self) -> int:

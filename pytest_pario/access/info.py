@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_pario import mpi
@@ -81,6 +83,23 @@ def as_info(hints: Hints) -> Iterator[MPI.Info]:
         yield info
     finally:
         info.Free()
+
+
+def hints_in_force(directory: Path, hints: Hints) -> dict[str, str]:
+    """What the library makes of hints for a new file in a directory; one is made for this, and is gone afterwards."""
+    codes = mpi.load()
+    path = directory / f".pario-hints-{os.getpid()}"
+    amode = codes.MODE_CREATE | codes.MODE_EXCL | codes.MODE_RDWR | codes.MODE_DELETE_ON_CLOSE
+    with as_info(hints) as asked:
+        file = codes.File.Open(codes.COMM_SELF, str(path), amode, asked)
+    try:
+        info = file.Get_info()
+        try:
+            return dict(info.items())
+        finally:
+            info.Free()
+    finally:
+        file.Close()
 
 
 def collective_hints(hints: Hints) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from pytest_pario.access.deeds import Deeds, carry_out, course_of
 from pytest_pario.access.executor import PLAIN, Manner, Pass
 from pytest_pario.access.failures import Subject
 from pytest_pario.access.loops import Loop, Member, choose_loop, posix_series
+from pytest_pario.access.passtrace import PassTrace, trace_pass
 from pytest_pario.access.target import Target
 from pytest_pario.errors import ParameterError, ShortTransferError
 from pytest_pario.model import Access, Extents, Int64, Plan
@@ -31,12 +32,15 @@ def run_posix_pass(
     def lay_out() -> _PosixFile:
         if direct:
             require_aligned(name, table, payload, direct)
-        return _PosixFile(target, phase, table, _lay_out(table, phase, payload, member), direct=bool(direct))
+        trace = trace_pass(str(target.own_file))
+        loop = _lay_out(table, phase, payload, member, timed=trace is not None)
+        return _PosixFile(target, phase, table, loop, direct=bool(direct), trace=trace)
 
     # sizes and offsets differ between ranks: what one of them cannot do ends the pass for all (GPFS-47)
     doing = mpi.together(target.comm, f"{name}: laying out calls", lay_out)
     course = course_of(target.pattern, phase, intra_barriers=manner.intra_barriers)
     watch = carry_out(target.comm, doing, course)
+    doing.tell()
     moved = doing.moved_bytes
     errors = doing.errors
     if moved != table.total_bytes and not errors:
@@ -44,16 +48,19 @@ def run_posix_pass(
     return Pass(watch.times(moved), errors, acts=tuple(doing.deeds.acts))
 
 
-def _lay_out(table: Extents, phase: Access, payload: Payload, member: Member) -> Loop:
+def _lay_out(table: Extents, phase: Access, payload: Payload, member: Member, *, timed: bool) -> Loop:
     call = CALLS["read_at" if phase == "read" else "write_at"]
-    return Loop(posix_series(None, call, payload.data, *_pieces(table, payload), offsets=table.offsets), member)
+    series = posix_series(None, call, payload.data, *_pieces(table, payload), offsets=table.offsets)
+    return Loop(series, member, timed=timed)
 
 
 class _PosixFile:
     """The file of a target, opened by this rank alone."""
 
-    def __init__(self, target: Target, phase: Access, table: Extents, loop: Loop, *, direct: bool) -> None:
-        self.deeds, self._subject = Deeds(), Subject(str(target.own_file), target.rank)
+    def __init__(
+        self, target: Target, phase: Access, table: Extents, loop: Loop, *, direct: bool, trace: PassTrace | None
+    ) -> None:
+        self.deeds, self._subject = Deeds(trace=trace), Subject(str(target.own_file), target.rank)
         self._flags = os.O_RDONLY if phase == "read" else os.O_RDWR | os.O_CREAT
         self._flags |= os.O_DIRECT if direct else 0
         self.call = "pread" if phase == "read" else "pwrite"
@@ -74,7 +81,7 @@ class _PosixFile:
         """All extents at once, or those of each call."""
         if self._handle is None:
             return
-        self.deeds.attempt(lambda: self._loop.use(self.handle))
+        self.deeds.attempt("access", lambda: self._loop.use(self.handle))
         if not one_by_one:
             yield self._loop.run
             return
@@ -88,6 +95,13 @@ class _PosixFile:
     def close(self) -> None:
         """Close."""
         os.close(self.handle)
+
+    def tell(self) -> None:
+        """Write the trace, where there is one: a record for each pwrite or pread (GPFS-55)."""
+        trace = self.deeds.trace
+        if trace is not None:
+            trace.add_calls(self._loop, self._loop.series.offsets, self.call)
+            trace.write()
 
     @property
     def moved_bytes(self) -> int:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_pario import mpi
+from pytest_pario.access.allocation import Allocated, allocate_by_filesystem, allocate_by_library
 from pytest_pario.access.failures import Subject
-from pytest_pario.environment.reservation import reserve_space
 from pytest_pario.errors import SpaceError
 from pytest_pario.model import Access, Pattern, Plan
 from pytest_pario.patterns.check import file_size
@@ -57,9 +57,13 @@ class Target:
     @property
     def file_comm(self) -> MPI.Intracomm:
         """Who opens a file together."""
-        together = self.pattern.files == "shared" and not self.pattern.open.alone
-        comm: MPI.Intracomm = self.comm if together else mpi.load().COMM_SELF
+        comm: MPI.Intracomm = self.comm if self.opens_together else mpi.load().COMM_SELF
         return comm
+
+    @property
+    def opens_together(self) -> bool:
+        """Whether all ranks open one file in one call."""
+        return self.pattern.files == "shared" and not self.pattern.open.alone
 
     @property
     def is_keeper(self) -> bool:
@@ -135,42 +139,37 @@ def prepare_new(target: Target, plan: Plan) -> dict[str, Any]:
     """Bring the file to the state in which the first write must find it; what was done is told (CONS-46)."""
     remove_files(target)
     opened = target.pattern.open
-    ways = target.comm.allgather(
-        mpi.together(target.comm, f"preparing {target.path.name}", lambda: _prepare_own(target, plan))
-    )
+    own = mpi.together(target.comm, f"preparing {target.path.name}", lambda: _prepare_own(target, plan))
     if opened.prefill is not None:
         return {"allocation": f"prefilled with 0x{opened.prefill:02x}"}
     if opened.prealloc:
-        return {"allocation": f"preallocated ({', '.join(sorted({way for way in ways if way}))})"}
+        # of a file that all open together every rank knows the same: its keeper tells
+        made = [one for one in target.comm.allgather(own if target.is_keeper else None) if one is not None]
+        return {
+            "allocation": f"preallocated ({', '.join(sorted({one.way for one in made}))})",
+            "allocation_s": max(one.elapsed_s for one in made),
+            "allocated_bytes": sum(one.allocated_bytes for one in made),
+        }
     return {"allocation": "sized (sparse)" if opened.presize or opened.existing else "new"}
 
 
-def _prepare_own(target: Target, plan: Plan) -> str:
+def _prepare_own(target: Target, plan: Plan) -> Allocated | None:
     """Make the own file; how its space was allocated, where it was."""
-    opened = target.pattern.open
+    opened, size = target.pattern.open, target.size(plan)
+    by_library = opened.prealloc and opened.prefill is None and opened.prealloc_by == "library"
+    if by_library and (target.opens_together or target.is_keeper):
+        amode = target.amode("write") | mpi.load().MODE_CREATE
+        return allocate_by_library(target.file_comm, target.own_file, amode, target.hints, size)
     if not target.is_keeper:
-        return ""
-    size = target.size(plan)
+        return None
     if opened.prefill is not None:
         _fill(target.own_file, size, opened.prefill)
     elif opened.prealloc:
-        with target.own_file.open("wb") as file:
-            way = _allocate(file.fileno(), max(size, 1))
-            os.ftruncate(file.fileno(), size)
-            os.fsync(file.fileno())
-        return way
+        return allocate_by_filesystem(target.own_file, size)
     elif opened.presize or opened.existing:
         with target.own_file.open("wb") as file:
             os.ftruncate(file.fileno(), size)
-    return ""
-
-
-def _allocate(descriptor: int, size: int) -> str:
-    """Reserve space, by the filesystem itself where it can: posix_fallocate would write without a word."""
-    if reserve_space(descriptor, size):
-        return "fallocate: unwritten extents"
-    os.posix_fallocate(descriptor, 0, size)
-    return "posix_fallocate: written"
+    return None
 
 
 def _fill(path: Path, size: int, byte: int) -> None:

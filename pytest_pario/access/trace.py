@@ -92,28 +92,47 @@ class Trace:
         self._written_bytes = 0
         self._is_full = False
 
-    def success(self, op: str, file: str, offset: int | None, length: int | None, result: int | None) -> None:
-        """Record an operation that did what it was asked to, with the bytes moved, if any.
+    def success(
+        self,
+        op: str,
+        file: str,
+        offset: int | None,
+        length: int | None,
+        result: int | None,
+        *,
+        at_s: float | None = None,
+    ) -> None:
+        """Record an operation that did what it was asked to, with the bytes moved, if any; `at_s`: when it began.
 
         An operation at an unknown offset is never left out.
         """
         settings = self.settings
         if settings.mode == "all" and (offset is None or offset >= settings.min_offset):
-            self._write(op, file=file, offset=offset, length=length, result="ok" if result is None else result)
+            told = "ok" if result is None else result
+            self._write(op, at_s, file=file, offset=offset, length=length, result=told)
 
-    def failure(self, op: str, file: str, offset: int | None, length: int | None, error: BaseException) -> None:
+    def failure(
+        self,
+        op: str,
+        file: str,
+        offset: int | None,
+        length: int | None,
+        error: BaseException,
+        *,
+        at_s: float | None = None,
+    ) -> None:
         """Record an error of this task, also one that another task's error hides from the caller."""
         if isinstance(error, FileAccessError):
             error_class, text = error.error_class, error.text
         else:
             error_class, text = type(error).__name__, str(error)
-        self._write(op, file=file, offset=offset, length=length, error=error_class, text=text)
+        self._write(op, at_s, file=file, offset=offset, length=length, error=error_class, text=text)
 
-    def _write(self, op: str, **fields: object) -> None:
+    def _write(self, op: str, at_s: float | None, **fields: object) -> None:
         if self._is_full:
             return
-        line = self._line(op, fields)
-        ending = self._line("truncated", {"limit": self.settings.limit_bytes})
+        line = self._line(op, at_s, fields)
+        ending = self._line("truncated", None, {"limit": self.settings.limit_bytes})
         # The last record must fit below the limit too.
         if self._written_bytes + len(line) + len(ending) > self.settings.limit_bytes:
             line, self._is_full = ending, True
@@ -124,8 +143,8 @@ class Trace:
             self._is_full = True
             log.warning("rank %d stops tracing: %s", self.rank, error)
 
-    def _line(self, op: str, fields: Mapping[str, object]) -> bytes:
-        record = {"time": round(time.time(), 6), "rank": self.rank, "op": op, **fields}
+    def _line(self, op: str, at_s: float | None, fields: Mapping[str, object]) -> bytes:
+        record = {"time": round(time.time() if at_s is None else at_s, 6), "rank": self.rank, "op": op, **fields}
         return json.dumps(record, ensure_ascii=True).encode() + b"\n"
 
     def _append(self, line: bytes) -> None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pytest_pario.baseline.judge import MDE_PART
-from pytest_pario.baseline.replay import replay
 from pytest_pario.baseline.rules import DEFAULT, Rules
 from pytest_pario.baseline.series import Series
 from pytest_pario.baseline.table import Table
-from pytest_pario.baseline.together import replay_together
+from pytest_pario.baseline.together import replay_nights, replay_together
 
 DROPS = (0.05, 0.10, 0.20, 0.30)
 
@@ -24,7 +23,7 @@ class Calibration:
     nights: int
     """That could be judged."""
     false: float
-    """Reds per 100 nights, were every change by chance: the site's nights in shuffled order (A/A)."""
+    """Reds per 100 nights, alone or with the group, were every change by chance: the site's nights shuffled (A/A)."""
     found: tuple[float, ...]
     """Part of the nights on which a fall of 5, 10, 20, 30 %, begun that many nights before, would be red."""
     detectable: float
@@ -39,10 +38,11 @@ def calibrate(table: Table, rules: Rules = DEFAULT, shuffles: int = 20, seed: in
     red = np.zeros(len(table.series))
     judged = np.zeros(len(table.series))
     for _ in range(shuffles):
-        shuffled = replay(table.logs[rng.permutation(len(table.logs))], table.groups, rules=rules, keep_out=False)
-        need = shuffled.unexplained.need
-        red += (need < 0).sum(axis=0)
-        judged += np.isfinite(need).sum(axis=0)
+        logs = table.logs[rng.permutation(len(table.logs))]
+        shuffled = replay_nights(logs, table.groups, rules=rules, keep_out=False)
+        held = np.isfinite(shuffled.tests.unexplained.need)
+        red += (shuffled.red & held).sum(axis=0)
+        judged += held.sum(axis=0)
     seen = replay_together(table, rules)
     need = seen.tests.unexplained.need
     rows = []

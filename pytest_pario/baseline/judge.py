@@ -43,7 +43,11 @@ class Finding:
     high: float = math.nan
     """Interval of the effect, bootstrapped over nights."""
     since: str = ""
-    """Date of the first night at the new level."""
+    """Date of the first night at the new level, with the time where the date has several."""
+    begun: str = ""
+    """ISO time of that night."""
+    row: int = -1
+    """Its place among the nights; -1 where there is none."""
     nights: int = 0
     """How many valid nights have been at it; for other states how many the window has."""
     changed: tuple[Difference, ...] = ()
@@ -63,7 +67,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Event:
-    """Tests of one group that alarm together are one event."""
+    """Tests of one group that alarm together, for the same thing and since about the same night, are one event."""
 
     group: str
     findings: tuple[Finding, ...]
@@ -87,6 +91,10 @@ class Judgement:
     """Why the newest night could not be read; what is judged is an older one."""
     site_rules: tuple[str, ...] = ()
     """What the site's rules say otherwise."""
+    apart: tuple[str, ...] = ()
+    """Tests of tonight that measured one series, and are kept apart by their names."""
+    small: tuple[tuple[str, int], ...] = ()
+    """Groups that have too few tests tonight to control each other, and how many."""
 
     @property
     def judged(self) -> int:
@@ -108,6 +116,8 @@ def judge(shelf: Shelf, rules: Rules | None = None, alone: bool = False) -> Judg
     told: dict[str, Any] = {"refused": shelf.refused, "unread": shelf.unread, "site_rules": shelf.site_rules}
     if not shelf.nights:
         return Judgement(None, (), (), **told)
+    if alone:
+        shelf = dataclasses.replace(shelf, nights=(*shelf.nights[:-1], _recognised(shelf.nights)))
     table, night = tabulate(shelf), shelf.nights[-1]
     damaged = {one.fullname: one.sentence for one in night.failures if one.kind == "damaged"}
     findings = _damaged(table, damaged)
@@ -121,8 +131,36 @@ def judge(shelf: Shelf, rules: Rules | None = None, alone: bool = False) -> Judg
         ]
         findings += [] if alone else _standing(table, seen, {one.series for one in findings}, rules)
     told["failures"] = tuple(one for one in night.failures if one.kind != "damaged")
+    told |= {"apart": table.apart, "small": () if alone else _small(table, rules)}
     told["absent"] = () if alone else _absent(table, findings, rules)
-    return Judgement(night, tuple(findings), _events(findings), **told)
+    return Judgement(night, tuple(findings), _events(findings, rules.unexplained.nights), **told)
+
+
+def _recognised(nights: Sequence[Night]) -> Night:
+    """The last night with each series as its test had it before: a record alone lacks the words that a test adds."""
+    known: dict[str, dict[Series, None]] = {}
+    for night in nights[:-1]:
+        for sample in night.samples:
+            known.setdefault(sample.fullname, {})[sample.series] = None
+    found = []
+    for sample in nights[-1].samples:
+        words, mine = set(sample.series.kind.split(", ")), known.get(sample.fullname, {})
+        like = [
+            one
+            for one in mine
+            if dataclasses.replace(one, kind=sample.series.kind) == sample.series and words <= set(one.kind.split(", "))
+        ]
+        alike = sample.series not in mine and len(like) == 1
+        found.append(dataclasses.replace(sample, series=like[0]) if alike else sample)
+    return dataclasses.replace(nights[-1], samples=tuple(found))
+
+
+def _small(table: Table, rules: Rules) -> tuple[tuple[str, int], ...]:
+    """Groups of tonight in which a test lacks peers: it is judged by itself, and so is every slow night."""
+    count: dict[str, int] = {}
+    for one in table.samples[-1]:
+        count[one.group] = count.get(one.group, 0) + 1
+    return tuple(sorted((group, tests) for group, tests in count.items() if tests <= rules.control_peers))
 
 
 def _damaged(table: Table, damaged: dict[str, str]) -> list[Finding]:
@@ -219,13 +257,30 @@ def _tonight(table: Table, seen: Together, column: int, sample: Sample) -> dict[
     return {**rates, "effect": math.expm1(sample.log_rate - centre), "nights": lasted, "again": again}
 
 
-def _events(findings: Sequence[Finding]) -> tuple[Event, ...]:
-    red = [one for one in findings if one.state in ("regressed", "damaged")]
-    groups: dict[str, list[Finding]] = {}
-    for one in red:
-        groups.setdefault(one.series.group, []).append(one)
+def _events(findings: Sequence[Finding], nights: int) -> tuple[Event, ...]:
+    """One event per group, state and onset: what begins more than so many nights later is another one."""
+    groups: dict[tuple[str, State], list[Finding]] = {}
+    for one in findings:
+        if one.state in ("regressed", "damaged"):
+            groups.setdefault((one.series.group, one.state), []).append(one)
     events = [
-        Event(group, tuple(sorted(some, key=lambda one: (SEVERITY.index(one.state), one.effect))))
-        for group, some in groups.items()
+        Event(group, tuple(sorted(some, key=_badness)))
+        for (group, _), together in groups.items()
+        for some in _by_onset(together, nights)
     ]
-    return tuple(sorted(events, key=lambda event: (SEVERITY.index(event.findings[0].state), event.findings[0].effect)))
+    return tuple(sorted(events, key=lambda event: _badness(event.findings[0])))
+
+
+def _by_onset(findings: Sequence[Finding], nights: int) -> list[list[Finding]]:
+    """Findings in sets that begin within so many nights of the first of each."""
+    found: list[list[Finding]] = []
+    for one in sorted(findings, key=lambda one: one.row):
+        if not found or one.row - found[-1][0].row >= nights:
+            found.append([])
+        found[-1].append(one)
+    return found
+
+
+def _badness(finding: Finding) -> tuple[int, float]:
+    """Worst first: by state, then by effect."""
+    return SEVERITY.index(finding.state), finding.effect if math.isfinite(finding.effect) else 0.0

@@ -38,6 +38,8 @@ class GateTrace:
     controlled_centre: Floats
     """Median of the baseline beside the control."""
     controlled_spread: Floats
+    own: Floats
+    """By how much the test itself, whatever its control says, would still have to fall for red."""
     need: Floats
     """By how much the logarithm would still have to fall for red; negative where the gate says red."""
 
@@ -140,7 +142,6 @@ def replay(
     rules: Rules = DEFAULT,
     *,
     control: Floats | None = None,
-    accept_after: int | None = None,
     keep_out: bool = True,
     out: Bools | None = None,
 ) -> Replay:
@@ -148,16 +149,15 @@ def replay(
 
     `logs` (nights, tests) are logarithms of each night's rate; `groups` names each test's group; `changed` says on
     which nights a test's fingerprint differs from its night before; `accepts` gives, by column, the rows from which a
-    level is accepted. `control` replaces the one that follows from the groups. With `accept_after` a red that has stood
-    for so many nights is accepted from its first night on, as an operator would: for replaying a year in which nobody
-    did. Without `keep_out` every night is judged as if nothing had been red before it: for comparing rules. Nights in
-    `out` are in no later baseline, whatever the gates say of them.
+    level is accepted. `control` replaces the one that follows from the groups. Without `keep_out` every night is judged
+    as if nothing had been red before it: for comparing rules. Nights in `out` are in no later baseline, whatever the
+    gates say of them.
     """
     changed = np.zeros(logs.shape, bool) if changed is None else changed
     if control is None:
         control = control_of(logs, groups, rules.control_nights, rules.control_least, rules.control_peers)
     columns = _Columns(logs, control, changed, accepts or {}, rules, out=out)
-    return _Scan(columns, rules, accept_after, keep_out).run(logs, control)
+    return _Scan(columns, rules, keep_out).run(logs, control)
 
 
 def replay_groups(
@@ -188,11 +188,11 @@ def _level(around: Floats, least: int) -> Floats:
 class _Scan:
     """One pass over the nights."""
 
-    def __init__(self, columns: _Columns, rules: Rules, accept_after: int | None, keep_out: bool) -> None:
-        self.columns, self.rules, self.accept_after, self.keep_out = columns, rules, accept_after, keep_out
+    def __init__(self, columns: _Columns, rules: Rules, keep_out: bool) -> None:
+        self.columns, self.rules, self.keep_out = columns, rules, keep_out
         shape = columns.values.shape
         self.gates = (rules.explained, rules.unexplained)
-        self.traces = [[np.full(shape, np.nan) for _ in range(5)] for _ in self.gates]
+        self.traces = [[np.full(shape, np.nan) for _ in range(6)] for _ in self.gates]
         self.red, self.red_explained, self.yellow, self.improved, self.accepted = (
             np.zeros(shape, bool) for _ in range(5)
         )
@@ -200,7 +200,7 @@ class _Scan:
 
     def run(self, logs: Floats, control: Floats) -> Replay:
         """Go night by night, then put all rows back to their nights."""
-        standing, stood = np.zeros(logs.shape[1], bool), np.zeros(logs.shape[1], np.int64)
+        standing = np.zeros(logs.shape[1], bool)
         for k in range(int(self.columns.count.max(initial=0))):
             explained, unexplained = (self._see(number, gate, k) for number, gate in enumerate(self.gates))
             window = self.rules.explained.nights
@@ -211,13 +211,6 @@ class _Scan:
             for red, gate in ((self.red_explained[k], self.rules.explained), (unexplained, self.rules.unexplained)):
                 if self.keep_out:
                     self.columns.kept[max(0, k - gate.nights + 1) : k + 1, red] = False
-            stood = np.where(self.red[k], stood + 1, 0)
-            if self.accept_after is not None:
-                for column in np.nonzero(stood >= self.accept_after)[0]:
-                    start = k - int(stood[column]) + 1
-                    self.columns.starts.setdefault(int(column), []).append(start)
-                    self.columns.kept[start : k + 1, column] = True
-                    stood[column] = 0
         rows = self.columns.rows
         explained_trace, unexplained_trace = (
             GateTrace(*(put_back(one, rows, np.nan) for one in t)) for t in self.traces
@@ -258,8 +251,10 @@ class _Scan:
         window = np.sort(own[first:], axis=0)[::-1] - centre
         beside_window = np.sort(controlled[first:], axis=0)[::-1] - c_centre
         least_own, least = gate.own_margin + gate.own_spreads * spread, gate.margin + gate.spreads * c_spread
-        need = np.maximum(window[0] + least_own, beside_window[gate.excused] + least)
-        for array, value in zip(self.traces[number], (centre, spread, c_centre, c_spread, need), strict=True):
+        fallen = window[0] + least_own
+        need = np.maximum(fallen, beside_window[gate.excused] + least)
+        seen = (centre, spread, c_centre, c_spread, fallen, need)
+        for array, value in zip(self.traces[number], seen, strict=True):
             array[k] = np.where(judged, value, np.nan)
         if number == 1:
             tonight, tonight_beside = own[-1] - centre, controlled[-1] - c_centre

@@ -42,8 +42,8 @@ class Rules:
     """To be put in the place of `unexplained` by a site that would rather wait two nights longer: fewer false reds."""
     group_explained: Gate = Gate(nights=3, own_margin=0.035, own_spreads=1.10, margin=0.0, spreads=0.0)
     """The median of a group, where the fingerprint changed."""
-    group_unexplained: Gate = Gate(nights=5, own_margin=0.05, own_spreads=0.50, margin=0.0, spreads=0.0)
-    """The median of a group, everywhere else."""
+    group_unexplained: Gate = Gate(nights=7, own_margin=0.035, own_spreads=0.80, margin=0.0, spreads=0.0)
+    """The median of a group, everywhere else; its members must have fallen by their own margin, too."""
     # fmt: on
     baseline_nights: int = 14
     """Nights before the window that make the baseline."""
@@ -69,6 +69,10 @@ class Rules:
     """Of printed intervals."""
     resamples: int = 400
     """Of the bootstrap over nights."""
+    serial_widening: float = 0.6
+    """An interval is wider by so many times the correlation of a night with the next one, which a bootstrap ignores."""
+    dated_widening: float = 1.4
+    """And so many times as wide where its nights were chosen by dating a level that moved."""
 
 
 DEFAULT = Rules()

@@ -21,8 +21,14 @@ Entry: TypeAlias = Mapping[str, Any]
 
 CLASS_KEYS = ("definition", "schedule", "release", "variant", "mode", "label", "case", "measurement")
 """Words under extra_info that tell unlike measurements apart, such as definitions of b_eff_io (BEFF-67)."""
-MANNERS = {"intra_barriers": "barriers between calls", "direct": "direct"}
+MANNERS = {
+    "intra_barriers": "barriers between calls",
+    "call_barriers": "a barrier before each call",
+    "direct": "direct",
+}
 """Facts of a run that make it unlike others of the same row; which loop made the calls is an annotation."""
+HINTS, HINT = "hints", "hint."
+"""The fact that hints were recorded at all, and what the name of each one's value begins with."""
 PASS = "pario_pass"  # noqa: S105 - no secret
 """Begins the id that `--pario-passes` gives a test: no word that a suite would choose for ids of its own."""
 PASS_SUFFIX = re.compile(rf"(?:-{PASS}\d+(?=[\]-])|(?<=\[){PASS}\d+(?:-|(?=\])))")
@@ -115,7 +121,8 @@ def read_entry(entry: Entry) -> Sample | None:
     pairs = [(int(b), float(s)) for b, s in zip(moved, seconds, strict=False)]
     usual = sorted(b for b, _ in pairs)[len(pairs) // 2]
     rates = tuple(b / s / MiB for b, s in pairs if b > 0 and s > 0)
-    again = info.get("again_s") or ()
+    again_s = info.get("again_s") or ()
+    again = zip(again_s, info.get("again_bytes") or [usual] * len(again_s), strict=False)
     series = Series(
         pattern=_pattern(entry, record),
         phase=str(record.get("phase") or info.get("phase") or ""),
@@ -132,7 +139,7 @@ def read_entry(entry: Entry) -> Sample | None:
         rates,
         _facts(fingerprint, record),
         damage,
-        tuple(usual / float(s) / MiB for s in again if float(s) > 0),
+        tuple(int(b) / float(s) / MiB for s, b in again if float(s) > 0),
     )
 
 
@@ -176,9 +183,11 @@ def _manner(record: Mapping[str, Any], facts: Mapping[str, Any]) -> list[str]:
 
 def _facts(fingerprint: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     facts = record.get("facts") or {}
-    told = facts.get("hints") or {}
+    told = facts.get(HINTS) or {}
     hints = {**told.get("defaulted", {}), **told.get("changed", {}), **told.get("accepted", {})}
-    found = {**fingerprint, **{f"hint.{key}": value for key, value in hints.items()}}
+    found = {**fingerprint, **{f"{HINT}{key}": value for key, value in hints.items()}}
+    if isinstance(facts.get(HINTS), Mapping):
+        found[HINTS] = "recorded"
     return {**found, "loop": facts["loop"]} if "loop" in facts else found
 
 

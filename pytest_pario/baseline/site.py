@@ -40,6 +40,9 @@ def read_rules(path: Path) -> tuple[Rules, tuple[str, ...]]:
         for key, value in parser[section].items():
             rules = _move(rules, section, key, value, str(path))
             told.append(f"{key if section == WHOLE else f'{section}.{key}'} = {value}")
+    if rules.baseline_nights < rules.baseline_least:
+        allowed = f"{rules.baseline_least} (baseline_least) or more: with fewer every test would be learning for ever"
+        raise ParameterError("baseline_nights", rules.baseline_nights, allowed, str(path))
     return rules, tuple(f"{one} ({path})" for one in told)
 
 

@@ -252,7 +252,9 @@ def merge_entries(entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "extra_info": dict(info),
             }
         elif info.get("again"):
-            kept["extra_info"]["again_s"] = [*kept["extra_info"].get("again_s", ()), *entry["stats"]["data"]]
+            more = {"again_s": entry["stats"]["data"], "again_bytes": info.get("moved_bytes", ())}
+            for key, values in more.items():
+                kept["extra_info"][key] = [*kept["extra_info"].get(key, ()), *values]
         else:
             kept["stats"] = {**kept["stats"], **_stats([*kept["stats"]["data"], *entry["stats"]["data"]])}
             _append(kept["extra_info"], info)

@@ -6,6 +6,7 @@ the control, so that a fall of the whole group stands like that of one test.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,9 +14,24 @@ import numpy as np
 
 from pytest_pario.baseline.replay import Replay, put_back, replay, replay_groups
 from pytest_pario.baseline.rules import DEFAULT, Rules
-from pytest_pario.baseline.statistics import Bools, Floats, Ints, compress, control_of, fill_forward, recent_median
+from pytest_pario.baseline.statistics import (
+    Bools,
+    Floats,
+    Ints,
+    compress,
+    control_of,
+    fill_forward,
+    median,
+    recent_median,
+)
 from pytest_pario.baseline.table import Table
 
+CLIPPED = 3.0
+"""Spreads beyond which a night's deviation counts no more for the correlation of nights."""
+LEAST_PAIRED_NIGHTS = 60
+"""With fewer nights that follow another, over all tests, their correlation is taken for UNKNOWN_SERIAL."""
+UNKNOWN_SERIAL = 0.36
+"""That of the tuning half of the recorded year."""
 Accepts = Mapping[int, Sequence[int]]
 
 
@@ -42,6 +58,19 @@ class Together:
         """By itself or with its group."""
         return self.tests.improved | self.improved_by_group
 
+    @functools.cached_property
+    def serial(self) -> float:
+        """Correlation of a night's deviation with that of the next night, over all tests; no less than 0."""
+        trace = self.tests.unexplained
+        known = self.tests.kept & np.isfinite(trace.need)
+        deviation = np.clip((self.tests.logs - trace.centre) / trace.spread, -CLIPPED, CLIPPED)
+        values, _, count = compress(np.where(known, deviation, np.nan))
+        values -= median(values)
+        pairs = max(int(np.maximum(count - 1, 0).sum()), 0)
+        if pairs < LEAST_PAIRED_NIGHTS:
+            return UNKNOWN_SERIAL
+        return max(float(np.nansum(values[1:] * values[:-1]) / max(np.nansum(values**2), 1e-12)), 0.0)
+
     def rising(self, column: int, rules: Rules) -> Bools:
         """Nights of windows that ended improved, and those whose baseline has both levels: no measure of the gate."""
         used = np.nonzero(self.tests.used[:, column])[0]
@@ -53,32 +82,51 @@ class Together:
 
 def replay_together(table: Table, rules: Rules = DEFAULT, *, alone: bool = False) -> Together:
     """Replay a whole table; `alone` while the peers of the last night have not run yet."""
-    logs, groups = table.logs, table.groups
-    waves, single = split_accepts(table.accepts, groups, rules.group_unexplained.nights)
+    return replay_nights(table.logs, table.groups, table.changed, table.accepts, rules, alone=alone)
+
+
+def replay_nights(
+    logs: Floats,
+    groups: Ints,
+    changed: Bools | None = None,
+    accepts: Accepts | None = None,
+    rules: Rules = DEFAULT,
+    *,
+    alone: bool = False,
+    keep_out: bool = True,
+) -> Together:
+    """The same of arrays; without `keep_out` every night is judged as if nothing had been red before it."""
+    accepts = accepts or {}
+    waves, single = split_accepts(accepts, groups, rules.group_unexplained.nights)
     level = splice(logs, single, rules.baseline_nights)
-    names, whole = replay_groups(level, groups, table.changed, rules, accepts=waves)
+    names, whole = replay_groups(level, groups, changed, rules, accepts=waves, keep_out=keep_out)
     place = np.searchsorted(names, groups).astype(np.int64)
     out: Bools = (whole.used & ~whole.kept)[:, place]
-    spliced = splice(logs, table.accepts, rules.baseline_nights)
+    spliced = splice(logs, accepts, rules.baseline_nights)
     control = control_of(spliced, groups, rules.control_nights, rules.control_least, rules.control_peers, out=out)
     if alone:
         control[-1] = np.where(np.isfinite(control[-1]), control[-1], 0.0)
-    tests = replay(logs, groups, table.changed, table.accepts, rules, control=control, out=out)
+    tests = replay(logs, groups, changed, accepts, rules, control=control, keep_out=keep_out, out=out)
     return Together(tests, whole, place, *_of_members(tests, whole, place, rules))
 
 
 def _of_members(tests: Replay, whole: Replay, place: Ints, rules: Rules) -> tuple[Bools, Bools]:
-    """Which members are red, and improved, with their group: those whose own nights moved by its margin too."""
-    gate = rules.group_unexplained
-    values, rows, _ = compress(np.where(tests.used, tests.logs, np.nan))
-    centre = tests.unexplained.centre
-    moved = put_back(recent_median(values, gate.nights), rows, np.nan) - centre
+    """Which members are red, and improved, with their group.
+
+    Red are those whose own best night is below their own margin: what is asked of a test alone but for its control.
+    """
     # a group of which too few ran is as it was, for those of its members that are low tonight
     known = whole.used[:, place]
-    stands = fill_forward(np.where(whole.used, whole.red, np.nan))[:, place] == 1.0
+    stands, explained = (
+        fill_forward(np.where(whole.used, flags, np.nan))[:, place] == 1.0 for flags in (whole.red, whole.red_explained)
+    )
+    centre, gate = tests.unexplained.centre, rules.group_unexplained
     tonight = tests.logs - centre < -gate.own_margin
-    red = stands & (known | tonight) & (moved < -gate.own_margin) & ~tests.red & ~tests.accepted
-    improved = whole.improved[:, place] & (moved > gate.own_margin) & ~tests.red & ~tests.improved
+    fallen = np.where(explained, tests.explained.own, tests.unexplained.own) < 0
+    red = stands & (known | tonight) & fallen & ~tests.red & ~tests.accepted
+    values, rows, _ = compress(np.where(tests.used, tests.logs, np.nan))
+    risen = put_back(recent_median(values, gate.nights), rows, np.nan) - centre > gate.own_margin
+    improved = whole.improved[:, place] & risen & ~tests.red & ~tests.improved
     return red, improved
 
 

@@ -47,7 +47,7 @@ def run_strategies_bench(ranks: int, directories: Sequence[str], repeat: int, mp
 
 def table(result: Mapping[str, Any], ranks: int, kinds: Mapping[str, str]) -> list[str]:
     """Lines: least time of a pass, and how long each strategy takes against the library's collective call."""
-    head = f"{'16 MiB per pass':<28}{'on':<8}{'phase':<7}{'strategy':<16}{'ms':>9}{'ratio':>8}{'median':>8}"
+    head = f"{'16 MiB per pass':<28}{'on':<8}{'phase':<7}{'strategy':<20}{'ms':>9}{'ratio':>8}{'median':>8}"
     lines = [
         f"{result['library']}, {ranks} ranks; ratio: time over that of native, least and median of the passes",
         head,
@@ -56,15 +56,14 @@ def table(result: Mapping[str, Any], ranks: int, kinds: Mapping[str, str]) -> li
         for phase, sides in row["seconds"].items():
             native = sides["native"]
             for side, seconds in sorted(sides.items(), key=lambda item: item[0] != "native"):
-                name = side.partition(":")[0]
                 least = min(seconds) / min(native)
                 middle = statistics.median(seconds) / statistics.median(native)
                 lines.append(
-                    f"{row['case']:<28}{kinds.get(row['directory'], '?'):<8}{phase:<7}{name:<16}"
+                    f"{row['case']:<28}{kinds.get(row['directory'], '?'):<8}{phase:<7}{side:<20}"
                     f"{min(seconds) * 1e3:>9.2f}{least:>8.2f}{middle:>8.2f}"
                 )
-    lines += ["", f"{'seeks per call and node of a store of 4 nodes':<51}{'strategy':<16}{'mean':>9}{'most':>8}"]
+    lines += ["", f"{'seeks per call and node of a store of 4 nodes':<51}{'strategy':<20}{'mean':>9}{'most':>8}"]
     for row in result["seeks"]:
         name = row["strategy"].partition(":")[0]
-        lines.append(f"{'demonstration, 64 KiB, ' + row['phase']:<51}{name:<16}{row['mean']:>9.2f}{row['most']:>8}")
+        lines.append(f"{'demonstration, 64 KiB, ' + row['phase']:<51}{name:<20}{row['mean']:>9.2f}{row['most']:>8}")
     return lines

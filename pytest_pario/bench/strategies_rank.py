@@ -14,6 +14,7 @@ import numpy as np
 
 from pytest_pario import mpi
 from pytest_pario.access.datatypes import datatype
+from pytest_pario.access.info import as_info
 from pytest_pario.errors import SessionError
 from pytest_pario.model import Extents, Pattern
 from pytest_pario.patterns import Strided
@@ -32,7 +33,13 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 RESONANT = "resonant:unit=65536,nodes=4"
-SIDES = ("native", "independent", "two_phase", "data_shipping", RESONANT)
+OURS = {
+    "two_phase": "two_phase",
+    "two_phase agents=1": "two_phase:agents=1",
+    "data_shipping": "data_shipping",
+    "resonant": RESONANT,
+}
+"""Our strategies by the names of their rows; with as many agents as ranks unless the name says otherwise."""
 WARM = 2
 """Passes of each side before any is counted."""
 
@@ -60,41 +67,51 @@ class Sides:
     """Every side of one case on one open file."""
 
     def __init__(self, comm: MPI.Intracomm, case: Case, directory: str) -> None:
-        """Open the file twice, with the view of the pattern and with that of plain bytes."""
+        """Open the file for each side of the library with the view of the pattern, and once for ours with none."""
         codes = mpi.load()
         self._comm, self._codes = comm, codes
         work = plan(case.pattern, comm.size)
         self._table: Extents = work.ranks[comm.rank]
         self.memory = allocate(self._table.total_bytes)
         path, amode = str(Path(directory) / case.pattern.name), codes.MODE_CREATE | codes.MODE_RDWR
-        self._viewed = codes.File.Open(comm, path, amode)
         self._bytes = codes.File.Open(comm, path, amode)
-        self._site = Site(comm, MpiFile(self._bytes))
+        self._site = Site(comm, MpiFile(self._bytes, path))
+        self._library = {
+            "native": (codes.File.Open(comm, path, amode), "_all"),
+            "independent": (codes.File.Open(comm, path, amode), ""),
+        }
+        # as many aggregators as we have agents, where the library takes the hint
+        with as_info({"cb_config_list": "*:*", "cb_nodes": str(comm.size)}) as info:
+            widened = codes.File.Open(comm, path, amode, info)
+        self._library[f"native cb_nodes={_aggregators(widened)}"] = (widened, "_all")
         (view,) = views(work, comm.rank)
-        self._stack = datatype(view.filetype)
-        self._viewed.Set_view(view.displacement, codes.BYTE, self._stack.__enter__())
+        with datatype(view.filetype) as filetype:
+            for file, _ in self._library.values():
+                file.Set_view(view.displacement, codes.BYTE, filetype)
+        self.names = (*self._library, *OURS)
 
     def close(self) -> None:
-        """Close both."""
-        self._viewed.Close()
+        """Close all."""
+        self._site.file.settle()
         self._bytes.Close()
-        self._stack.__exit__(None, None, None)
+        for file, _ in self._library.values():
+            file.Close()
 
     def action(self, side: str, writes: bool) -> Callable[[], None]:
         """One pass of a side over all calls."""
         sizes, ends = self._table.call_bytes.tolist(), np.cumsum(self._table.call_bytes).tolist()
         parts = [self.memory[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-        if side in ("native", "independent"):
-            verb = "Write" if writes else "Read"
-            method = getattr(self._viewed, f"{verb}_all" if side == "native" else verb)
+        if side in self._library:
+            file, together = self._library[side]
+            method = getattr(file, ("Write" if writes else "Read") + together)
 
             def by_library() -> None:
-                self._viewed.Seek(0)
+                file.Seek(0)
                 for part in parts:
                     method([part, part.size, self._codes.BYTE])
 
             return by_library
-        strategy = make_strategy(parse_strategy(side))
+        strategy = make_strategy(parse_strategy(OURS[side]))
         assert strategy is not None
         moves = [_movement(call_of(self._table, number), part, writes) for number, part in enumerate(parts)]
 
@@ -105,6 +122,15 @@ class Sides:
                 raise self._site.errors[0]
 
         return by_strategy
+
+
+def _aggregators(file: MPI.File) -> str:
+    """What the library says of how many it has."""
+    info = file.Get_info()
+    try:
+        return info.Get("cb_nodes") or "ignored"
+    finally:
+        info.Free()
 
 
 def _movement(call: Extents, memory: Bytes, writes: bool) -> Movement:
@@ -118,10 +144,10 @@ def measure(comm: MPI.Intracomm, case: Case, directory: str, repeat: int) -> dic
     found: dict[str, dict[str, list[float]]] = {}
     try:
         for phase in ("write", "read"):
-            actions = {side: sides.action(side, phase == "write") for side in SIDES}
+            actions = {side: sides.action(side, phase == "write") for side in sides.names}
             for number in range(WARM + repeat):
-                turn = number % len(SIDES)
-                for side in SIDES[turn:] + SIDES[:turn]:
+                turn = number % len(sides.names)
+                for side in sides.names[turn:] + sides.names[:turn]:
                     sides.memory[:] = pattern if phase == "write" else 0
                     comm.Barrier()
                     begun = time.monotonic()

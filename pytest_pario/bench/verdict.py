@@ -6,25 +6,23 @@ import dataclasses
 import functools
 import time
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
-from pytest_pario.baseline.paired import ALPHA, shift_interval, signed_rank_probability
 from pytest_pario.baseline.replay import replay, replay_groups
 from pytest_pario.baseline.rules import DEFAULT
-from pytest_pario.baseline.statistics import Bools, bootstrap_shift
+from pytest_pario.baseline.statistics import Bools
+from pytest_pario.baseline.together import replay_nights
+from pytest_pario.bench.verdict_cover import print_coverage
 from pytest_pario.bench.verdict_data import Nights, read_nights
 from pytest_pario.bench.verdict_lasting import lasting_falls
-from pytest_pario.bench.verdict_score import DROPS, PEERS, Score, margins_of, plain_margins, score_gate, score_peer
+from pytest_pario.bench.verdict_pairs import print_pairs
+from pytest_pario.bench.verdict_score import PEERS, Score, margins_of, plain_margins, score_gate, score_peer
+from pytest_pario.bench.verdict_union import ACCEPTED, Year, operator_year, score_union
 
 SHIPPED = Path(__file__).parent / "nights"
 SHUFFLES = 20
-TRIALS = 400
 SEED = 20240229
-Sides: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-ORDERS: dict[str, Sides] = {"ABBAAB": ((0, 3, 4), (1, 2, 5)), "AAABBB": ((0, 1, 2), (3, 4, 5)), "AB": ((0,), (1,))}
-"""Which repetitions of a night are A's and B's."""
 PLAIN = {3: 0.75, 5: 0.3, 7: 0.3}
 """Windows of the plain rule, and how many spreads it asks for."""
 PLAIN_GROUP = {"explained": 1.5, "unexplained": 0.3}
@@ -40,10 +38,10 @@ def run_verdict_bench(data: Path | None) -> int:
         print(f"\n=== {nights.name}: {len(nights.labels)} series, {len(nights.logs)} nights")
         if nights.repetitions:
             _print_shuffled(nights)
-            _print_pairs(nights)
+            print_pairs(nights)
         else:
             _print_year(nights)
-        _print_coverage(nights)
+        print_coverage(nights)
     _print_speed()
     return 0
 
@@ -54,7 +52,8 @@ def run_verdict_bench(data: Path | None) -> int:
 def _print_year(nights: Nights) -> None:
     print("false: reds per 100 tests per night that are gone within 14 nights, with a 90 % interval over series;")
     print("slumps: those of them where the whole window lay 20 % below; strict: gone beside the control counts too;")
-    print("found: % of falls of 5/10/20/30 %")
+    print("found: % of falls of 5/10/20/30 %; verdict: what an operator gets, red by its own gate or with its group;")
+    print("its events: reds of one group on one night are one, and there the falls are of the whole group")
     everything = np.ones(len(nights.labels), bool)
     halves = (("tuning half (even places)", nights.tuning), ("final half (odd places)", ~nights.tuning))
     for half, columns in (*halves, ("all series", everything)):
@@ -64,6 +63,9 @@ def _print_year(nights: Nights) -> None:
             _print_score(thrice, once)
         for score in [*_score_plain(nights, columns), *_score_gates(nights, columns)]:
             _print_score(score)
+        for name in ("explained", "unexplained"):
+            for score in score_union(nights, columns, name):
+                _print_score(score)
         for direction in sorted({label.split()[-1] for label in nights.group_labels}):
             for score in _score_gates(nights, columns & _of_direction(nights, direction), f", {direction}s"):
                 _print_score(score)
@@ -71,9 +73,10 @@ def _print_year(nights: Nights) -> None:
     for name in PLAIN_GROUP:
         for score in _score_groups(nights, name):
             _print_score(score)
-    _print_standing(nights)
+    year = operator_year(nights)
+    _print_standing(year)
     print("\nlasting falls of the year: at least 15 % for 21 nights, found by fitting steps to the whole series")
-    for line in lasting_falls(nights):
+    for line in lasting_falls(nights, year):
         print(f"  {line}")
 
 
@@ -124,14 +127,12 @@ def _score_groups(nights: Nights, name: str) -> list[Score]:
     ]
 
 
-def _print_standing(nights: Nights) -> None:
+def _print_standing(year: Year) -> None:
     """As an operator meets them: red nights kept out of baselines, reds accepted once they stood for 14 nights."""
-    seen = replay(nights.logs, nights.groups, accept_after=14)
-    begun = seen.red & ~np.vstack([np.zeros((1, seen.red.shape[1]), bool), seen.red[:-1]])
-    judged = np.isfinite(seen.unexplained.need).sum()
+    new = int(year.begun.sum())
     print(
-        f"replayed with red nights kept out and reds accepted after 14 nights (unexplained gate): "
-        f"{100 * begun.sum() / judged:.2f} new reds per 100 tests per night, {int(begun.sum())} in the year"
+        f"replayed with red nights kept out and reds accepted after {ACCEPTED} nights: "
+        f"{100 * new / year.judged:.2f} new reds per 100 tests per night, {new} in the year"
     )
 
 
@@ -139,7 +140,7 @@ def _print_score(score: Score, once: Score | None = None) -> None:
     first = "/".join(f"{part:.0f}" for part in once.found) if once else "-"
     found = "/".join(f"{part:.0f}" for part in score.found)
     told = f"[{score.interval[0]:.2f}, {score.interval[1]:.2f}] {score.slumps:>6.2f} {score.strict:>6.2f}"
-    told = told if once is None else "-"
+    told = told if once is None and np.isfinite(score.strict) else "-"
     print(f"{score.name:<28}{score.false:>7.2f} {told:<28} {first:<13}{found:<15}{score.nights} nights")
 
 
@@ -155,62 +156,17 @@ def _print_shuffled(nights: Nights) -> None:
         logs = nights.logs[rng.permutation(len(nights.logs))]
         for rule in PEERS:
             false.setdefault(rule.name, []).append(score_peer(rule, logs, everything, 1, True).false)
-        seen = replay(logs, nights.groups, keep_out=False)
-        for name, trace in (("pario, explained", seen.explained), ("pario, unexplained", seen.unexplained)):
+        seen = replay_nights(logs, nights.groups, keep_out=False)
+        for name, trace in (("pario, explained", seen.tests.explained), ("pario, unexplained", seen.tests.unexplained)):
             held = np.isfinite(trace.need)
             false.setdefault(name, []).append(100 * float((trace.need[held] < 0).mean()))
+        false.setdefault("verdict, unexplained", []).append(100 * float(seen.red[held].mean()))
     print(f"nights in shuffled order, {SHUFFLES} times: every red is false; per 100 tests per night")
     for name, values in false.items():
         print(f"{name:<28}{np.mean(values):>7.2f}")
 
 
-def _print_pairs(nights: Nights) -> None:
-    """Pairs of one night: runs in the order A B B A A B, or all of A before all of B."""
-    rng = np.random.default_rng(SEED)
-    print(f"\npairs of a night's repetitions, signed ranks at {ALPHA:.0%}")
-    print(f"{'order':<8}{'pairs':>5}{'false %':>9}  found of 5/10/20/30 %   cover of the 99 % and of the 90 % interval")
-    for order, sides in ORDERS.items():
-        for count in (20, 60):
-            if count <= len(nights.logs) and nights.repetitions[0].shape[1] >= len(order):
-                _print_pair_row(nights, rng, order, sides, count)
-
-
-def _print_pair_row(nights: Nights, rng: np.random.Generator, order: str, sides: Sides, count: int) -> None:
-    false, found, covered = [], [], []
-    for table in nights.repetitions:
-        first, second = (np.nanmedian(table[:, list(side)], axis=1) for side in sides)
-        pairs = second - first
-        pairs = pairs[np.isfinite(pairs)]
-        for _ in range(TRIALS // 4):
-            # which side was A is by chance: both were the same configuration
-            drawn = rng.choice(pairs, count, replace=False) * rng.choice([-1.0, 1.0], count)
-            false.append(signed_rank_probability(drawn) <= ALPHA)
-            found.append([signed_rank_probability(drawn + np.log(1 - drop)) <= ALPHA for drop in DROPS])
-            intervals = (shift_interval(drawn, confidence) for confidence in (1 - ALPHA, 0.9))
-            covered.append([low <= 0 <= high for _, low, high in intervals])
-    shares = "/".join(f"{100 * part:.0f}" for part in np.mean(found, axis=0))
-    cover = " and ".join(f"{100 * part:.1f} %" for part in np.mean(covered, axis=0))
-    print(f"{order:<8}{count:>5}{100 * np.mean(false):>9.2f}  {shares:<22}  {cover}")
-
-
-# --- intervals and speed ------------------------------------------------------------------------------------------
-
-
-def _print_coverage(nights: Nights) -> None:
-    """How often the interval holds 0 for two sets of nights of one series that were drawn by chance."""
-    rng = np.random.default_rng(SEED)
-    told = []
-    for after in (3, 5, 8, 14):
-        hits = 0
-        for trial in range(TRIALS):
-            values = nights.logs[:, rng.integers(len(nights.labels))]
-            drawn = rng.choice(values[np.isfinite(values)], DEFAULT.baseline_nights + after, replace=False)
-            before, later = drawn[: DEFAULT.baseline_nights], drawn[DEFAULT.baseline_nights :]
-            _, low, high = bootstrap_shift(before, later, DEFAULT.confidence, DEFAULT.resamples, trial)
-            hits += low <= 0 <= high
-        told.append(f"{after} nights {100 * hits / TRIALS:.1f} %")
-    cover = f"cover of the {DEFAULT.confidence:.0%} interval over nights, {DEFAULT.baseline_nights} against"
-    print(f"\n{cover}: {', '.join(told)}")
+# --- speed ------------------------------------------------------------------------------------------
 
 
 def _print_speed() -> None:
@@ -221,7 +177,6 @@ def _print_speed() -> None:
     for _ in range(3):
         begun = time.process_time()
         logs = np.median(samples, axis=2)
-        replay(logs, groups)
-        replay_groups(logs, groups)
+        replay_nights(logs, groups)
         times.append(time.process_time() - begun)
     print(f"\njudging 500 tests x 60 nights x 10 samples: {min(times):.2f} s of CPU time, least of {len(times)}")

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_pario.baseline.replay import Replay, replay, replay_groups
-from pytest_pario.baseline.rules import DEFAULT
 from pytest_pario.baseline.statistics import Bools, Floats, Ints, date_step
 from pytest_pario.bench.verdict_data import Nights
+from pytest_pario.bench.verdict_union import Year
 
 SPAN = 21
 """Nights on each side of a step that are looked at in hindsight."""
@@ -19,8 +18,6 @@ CLEAR = 0.8
 """Part of the nights after the step that must lie below all but this part of those before it."""
 NEAR = 14
 """Nights of the series within which the replay must have gone red."""
-ACCEPTED = 14
-"""Nights after which a standing red is taken as accepted, so that a year can be replayed without its operator."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +46,8 @@ def find_steps(values: Floats, rows: Ints) -> list[Step]:
     return sorted(best, key=lambda one: one.night)
 
 
-def lasting_falls(nights: Nights) -> list[str]:
+def lasting_falls(nights: Nights, year: Year) -> list[str]:
     """One line per fall, and a count."""
-    seen = replay(nights.logs, nights.groups, accept_after=ACCEPTED)
-    _, groups = replay_groups(nights.logs, nights.groups, accept_after=ACCEPTED)
     lines, found, near = [], 0, 0
     for column, label in enumerate(nights.labels):
         rows = np.nonzero(np.isfinite(nights.logs[:, column]))[0]
@@ -60,39 +55,23 @@ def lasting_falls(nights: Nights) -> list[str]:
         starts = {_exact(values, int(np.searchsorted(rows, step.night))): step for step in find_steps(values, rows)}
         for start, step in starts.items():
             text = f"{label:<48}{100 * np.expm1(step.size):>5.0f} %  {nights.dates[rows[start]]}"
-            place, by = _first_red(seen.red[rows, column], groups.red[rows, nights.groups[column]], start)
-            if place is None:
-                lines.append(f"{text}  not found")
+            red = np.nonzero(year.begun[rows, column][start : start + NEAR])[0]
+            if not len(red):
+                lines.append(f"{text}  {_why_not(year.red[rows, column], start)}")
                 continue
-            dated = int(np.searchsorted(rows, _date(seen, column, int(rows[place]))))
+            dated = int(np.searchsorted(rows, year.level[int(rows[start + red[0]]), column]))
             found, near = found + 1, near + (abs(dated - start) <= 2)
-            told = f"red {by} on night {place - start + 1}, dated {nights.dates[rows[dated]]} ({dated - start:+d})"
-            lines.append(f"{text}  {told}")
+            lines.append(f"{text}  red on night {red[0] + 1}, dated {nights.dates[rows[dated]]} ({dated - start:+d})")
     return [*lines, f"{found} of {len(lines)} found, {near} of them dated within 2 nights of the test"]
+
+
+def _why_not(red: Bools, start: int) -> str:
+    """What was said instead of a red that begins with the step."""
+    later = np.nonzero(red[start + NEAR :])[0]
+    return "was red already" if red[start] else f"red on night {NEAR + later[0] + 1}" if len(later) else "not found"
 
 
 def _exact(values: Floats, at: int) -> int:
     """Place of the step by the least sum of absolute residuals, as somebody would draw it who sees both sides."""
     first = at - SPAN // 2
     return first + date_step(values[first : at + SPAN], float(np.median(values[at - SPAN : at])))
-
-
-def _first_red(own: Bools, group: Bools, start: int) -> tuple[int | None, str]:
-    """The first red that begins with the step or after it, by the test's own gate or by its group's."""
-    options = []
-    for red, by in ((own, "itself"), (group, "with its group")):
-        before = np.concatenate([[False], red[:-1]])
-        begun = np.nonzero((red & ~before)[start : start + NEAR])[0]
-        if len(begun):
-            options.append((start + int(begun[0]), by))
-    return min(options) if options else (None, "")
-
-
-def _date(seen: Replay, column: int, night: int) -> int:
-    """When the judge says that the level began, asked on the night that it went red."""
-    rows = np.nonzero(np.isfinite(seen.logs[: night + 1, column]))[0]
-    values = seen.logs[rows, column]
-    first = max(len(rows) - DEFAULT.unexplained.nights - 3, 0)
-    centre = seen.unexplained.centre[rows, column]
-    known = centre[np.isfinite(centre)]
-    return int(rows[first + date_step(values[first:], float(known[-1]) if len(known) else float(np.median(values)))])

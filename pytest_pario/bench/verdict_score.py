@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,11 +78,17 @@ def plain_margins(nights: int, spreads: float, trace: GateTrace, column: int) ->
 
 def score_gate(name: str, seen: Replay, trace: GateTrace, margins: Callable[[int], Margins], columns: Bools) -> Score:
     """A gate asked afresh every night; falls are injected into one series at a time, the others being its control."""
+    return score_series(
+        name, [GateSeries(seen, trace, margins(int(column)), int(column)) for column in np.nonzero(columns)[0]]
+    )
+
+
+def score_series(name: str, series: Sequence[GateSeries]) -> Score:
+    """False reds, and falls of one series at a time, of whatever says red."""
     tallies = []
     found = np.zeros(len(DROPS))
     nights = 0
-    for column in np.nonzero(columns)[0]:
-        one = _GateSeries(seen, trace, margins(int(column)), int(column))
+    for one in series:
         nights = one.margins.nights
         red = one.reds(np.zeros(nights)) & one.ok
         back = gone(one.own, one.centre)
@@ -92,7 +98,7 @@ def score_gate(name: str, seen: Replay, trace: GateTrace, margins: Callable[[int
         found += detect(one.reds, one.ok, nights)
     tally = np.array(tallies, float)
     false, slumps, strictly = 100 * tally[:, :3].sum(axis=0) / tally[:, 3].sum()
-    shares = tuple(100 * found / columns.sum())
+    shares = tuple(100 * found / len(series))
     return Score(name, float(false), shares, nights, _over_series(tally), float(slumps), float(strictly))
 
 
@@ -104,11 +110,13 @@ def _over_series(tally: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
-class _GateSeries:
+class GateSeries:
     """One series as a gate saw it, night by night; falls can be added to it."""
 
     def __init__(self, seen: Replay, trace: GateTrace, margins: Margins, column: int) -> None:
+        """Take the nights of a column that a gate may judge."""
         held: Bools = np.isfinite(seen.logs[:, column]) & np.isfinite(seen.control[:, column])
+        self.held = held
         self.own: Floats = seen.logs[held, column]
         self.beside: Floats = self.own - seen.control[held, column]
         self.centre, self.c_centre = trace.centre[held, column], trace.controlled_centre[held, column]
@@ -119,6 +127,12 @@ class _GateSeries:
         """Which nights are red when the nights of each window are shifted so."""
         best, beside = self._falls(shift)
         result: Bools = (best < -self.margins.own) & (beside < -self.margins.beside)
+        return result
+
+    def low(self, shift: Floats) -> Bools:
+        """On which nights the series itself, whatever its control does, lies below its margin."""
+        best, _ = self._falls(shift)
+        result: Bools = best < -self.margins.own
         return result
 
     def lies_below(self, log: float) -> Bools:

@@ -57,6 +57,14 @@ def _add_verdict(benches: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     verdict.add_argument("--record", type=Path, nargs="+", metavar="FILE DIR", help="instead: record noise below DIRs")
     verdict.add_argument("--nights", type=int, default=20, metavar="K", help="of --live and --record (default 20)")
+    verdict.add_argument(
+        "--suite",
+        nargs="+",
+        default=[],
+        metavar="ARG",
+        help="pytest arguments: only that unchanged nights of it stay green",
+    )
+    verdict.add_argument("--ranks", type=int, default=2, metavar="N", help="of --live (default 2)")
     verdict.add_argument("--mpiexec", metavar="CMD", help="launcher and its options")
     verdict.set_defaults(handler=_bench_verdict)
 
@@ -115,7 +123,8 @@ def _bench_verdict(arguments: argparse.Namespace, _rest: list[str]) -> int:
     if arguments.live is not None:
         from pytest_pario.bench.verdict_live import run_live_bench
 
-        return run_live_bench(arguments.live, arguments.nights, arguments.mpiexec)
+        suite = [str(Path(one).resolve()) if Path(one).exists() else one for one in arguments.suite]
+        return run_live_bench(arguments.live, arguments.nights, arguments.mpiexec, arguments.ranks, suite)
     from pytest_pario.bench.verdict import run_verdict_bench
 
     return run_verdict_bench(arguments.data)

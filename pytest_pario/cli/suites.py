@@ -75,7 +75,8 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         ("resonance", "rate over segment size: independent, collective, resonant, data shipping"),
         ("interference", "two programs on the same nodes, one of which computes between its calls"),
         ("scaling", "rate relative to one process, on more and more of them"),
-        ("locks", "small interleaved writes where a lock token covers a block"),
+        ("locks", "small interleaved writes where a lock token covers a block, partitioned files among them"),
+        ("prefetch", "scattered reads with and without the access-range hint"),
     ):
         model = models.add_parser(name, help=text)
         model.add_argument("--nodes", type=int, metavar="M", help="I/O nodes (default 4)")
@@ -91,7 +92,7 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
                 "--schemes", nargs="+", default=["independent", "collective", "resonant"], metavar="NAME"
             )
             model.add_argument("--seeds", type=int, default=3, metavar="K", help="runs that are averaged (default 3)")
-        if name == "scaling":
+        if name in ("scaling", "prefetch"):
             model.add_argument("--processes", type=int, nargs="+", default=[], metavar="N")
 
 

@@ -112,17 +112,20 @@ class HostsLoad:
     """The load of all hosts of a job: each rank knows its own time, the first rank of a host reads its counters."""
 
     def __init__(self, comm: MPI.Intracomm, meter: LoadMeter | None = None) -> None:
-        """Begin an interval; collective."""
+        """Begin an interval."""
         self._comm = comm
-        self._host = comm.Split_type(mpi.load().COMM_TYPE_SHARED)
         self._meter = (meter or LoadMeter()).start()
 
     def stop(self) -> dict[str, object] | None:
-        """What each host's load was, and the worst of all, the same on every rank; None where no host can tell."""
+        """What each host's load was, and the worst of all, the same on every rank; None where no host can tell.
+
+        Collective. The hosts' communicators are made here, so that an interval that never ends leaves none behind.
+        """
         load = self._meter.stop()
-        own_s = self._host.allreduce(load.own_s if load else 0.0)
-        first = load is not None and self._host.rank == 0
-        self._host.Free()
+        host = self._comm.Split_type(mpi.load().COMM_TYPE_SHARED)
+        own_s = host.allreduce(load.own_s if load else 0.0)
+        first = load is not None and host.rank == 0
+        host.Free()
         mine = (mpi.load().Get_processor_name(), load.with_own(own_s)) if first and load else None
         told = [one for one in self._comm.allgather(mine) if one is not None]
         return worst_of(dict(told)) if told else None

@@ -33,6 +33,9 @@ DRIVERS: Mapping[str, tuple[str, ...]] = {
 }
 """Drivers of MPI-IO that put the striping of the file into its hints; all others echo what the user asked for."""
 
+ECHOED = frozenset({"striping_factor", "start_iodevice"})
+"""Hints that only such a driver obeys. ROMIO reads `striping_unit` on any filesystem: two-phase aligns its domains."""
+
 
 @dataclass(frozen=True)
 class Striping:
@@ -81,8 +84,25 @@ def striping(
     return Striping(size, count, sources)  # type: ignore[arg-type]  # checked when built
 
 
+def driver_of(hints: Mapping[str, str]) -> str:
+    """The driver that the hints in force name, such as UFS; empty where they name none."""
+    return hints.get("romio_filesystem_type", "").partition(":")[0].strip()
+
+
+def echoed_hints(requested: Mapping[str, str], in_force: Mapping[str, str]) -> tuple[str, ...]:
+    """What is said to be in force as asked for although nothing obeys it here: an echo is no evidence (ENV-21)."""
+    if any(driver_of(in_force) in drivers for drivers in DRIVERS.values()):
+        return ()
+    return tuple(sorted(ECHOED & requested.keys() & in_force.keys()))
+
+
+def hints_tell(directory: str | os.PathLike[str]) -> bool:
+    """Whether hints in force may tell the striping there: the filesystem has a driver that fills them in."""
+    return type_of(Context(directory)) in DRIVERS
+
+
 def _by_hints(hints: Mapping[str, str], kind: str) -> dict[str, Told]:
-    driver = hints.get("romio_filesystem_type", "").partition(":")[0].strip()
+    driver = driver_of(hints)
     size, count = hints.get("striping_unit", ""), hints.get("striping_factor", "")
     if driver not in DRIVERS.get(kind, ()) or not all(text.isdigit() and int(text) > 0 for text in (size, count)):
         return {}

@@ -10,7 +10,7 @@ import contextlib
 import os
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 State = Literal["cold", "client-cold", "cached", "unknown"]
+
+WORST_LAST: tuple[State, ...] = ("cold", "client-cold", "unknown", "cached")
 
 RESIDENT_LIMIT = 0.01
 """A page or two of a file may be brought back by looking at it."""
@@ -80,6 +82,15 @@ class Resident:
     methods: tuple[str, ...]
     limit: float
     """The fraction up to which they count as not cached."""
+
+
+def worst(states: Iterable[CacheState]) -> CacheState:
+    """The state that claims least; of equal ones that with the most resident."""
+    return max(states, key=lambda state: (WORST_LAST.index(state.state), _known(state.resident)))
+
+
+def _known(resident: float | None) -> float:
+    return -1.0 if resident is None else resident
 
 
 def resident_limit(size: int) -> float:

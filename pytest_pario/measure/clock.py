@@ -7,7 +7,7 @@ from CLOCK_MONOTONIC after a common barrier, and the span from MPI_Wtime is kept
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ class RankTimes:
 
     @property
     def job_s(self) -> float:
-        """Access and sync alone: the time of a job where barriers stand around both (GPFS-02, GPFS-10)."""
+        """Access and sync alone, with a barrier before them (CONS-35..37), or on both sides (GPFS-02, GPFS-10)."""
         return self.io_s + self.sync_s
 
 
@@ -45,6 +45,8 @@ class Stopwatch:
 
     marks_ns: list[int] = field(default_factory=list)
     wtimes: list[float] = field(default_factory=list)
+    waited_ns: int = 0
+    """Between calls, which does not count as access."""
 
     def start(self) -> None:
         """Begin; call it right after the barrier."""
@@ -54,6 +56,12 @@ class Stopwatch:
     def mark(self) -> None:
         """The next phase ends here."""
         self.marks_ns.append(time.perf_counter_ns())
+
+    def wait(self, until: Callable[[], object]) -> None:
+        """Wait between two calls."""
+        begun = time.perf_counter_ns()
+        until()
+        self.waited_ns += time.perf_counter_ns() - begun
 
     def stop(self) -> None:
         """The file is closed."""
@@ -65,7 +73,7 @@ class Stopwatch:
         begun, opened, moved, synced, closed = self.marks_ns
         return RankTimes(
             open_s=(opened - begun) / 1e9,
-            io_s=(moved - opened) / 1e9,
+            io_s=(moved - opened - self.waited_ns) / 1e9,
             sync_s=(synced - moved) / 1e9,
             close_s=(closed - synced) / 1e9,
             elapsed_s=(closed - begun) / 1e9,
@@ -83,10 +91,10 @@ def clocks_agree(comm: MPI.Comm) -> bool:
     return len(set(comm.allgather(codes.Get_processor_name()))) == 1
 
 
-def agree_samples(comm: MPI.Comm, rounds: Sequence[RankTimes], *, as_job: bool = False) -> Samples:
+def agree_samples(comm: MPI.Comm, rounds: Sequence[RankTimes], *, calls_only: bool = False) -> Samples:
     """One set of numbers for all ranks: spreads between the processes, slowest rank, span.
 
-    `as_job` counts access and sync only, in place of everything from open to close.
+    `calls_only` counts access and sync, in place of everything from open to close.
     """
     told: list[Sequence[RankTimes]] = comm.allgather(list(rounds))
     by_round = [[ranks[number] for ranks in told] for number in range(len(rounds))]
@@ -100,7 +108,7 @@ def agree_samples(comm: MPI.Comm, rounds: Sequence[RankTimes], *, as_job: bool =
         io=spreads("io_s"),
         sync=spreads("sync_s"),
         close=spreads("close_s"),
-        elapsed_s=tuple(max(one.job_s if as_job else one.elapsed_s for one in ranks) for ranks in by_round),
+        elapsed_s=tuple(max(one.job_s if calls_only else one.elapsed_s for one in ranks) for ranks in by_round),
         # latest stop - earliest start (CONS-31)
         span_s=tuple(
             max(one.wtime_stop for one in ranks) - min(one.wtime_start for one in ranks) for ranks in by_round

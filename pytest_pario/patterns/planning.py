@@ -36,6 +36,11 @@ def plan(pattern: Pattern, n: int, repetitions: int | None = None, base: int = 0
     return Plan(pattern, n, repetitions, base, _Tables(pattern, n, repetitions, base))
 
 
+def team(pattern: Pattern, n: int) -> int:
+    """How many of `n` ranks take part in a pattern, from rank 0 on; the others are not to be measured (CONS-64)."""
+    return n if pattern.files == "each" else cast(Layout, pattern.layout).team(n)
+
+
 def period(pattern: Pattern, n: int) -> int:
     """Bytes by which one repetition moves on."""
     return _placed(pattern, n).period(_place(pattern, 0, n)[1])
@@ -55,25 +60,30 @@ def chain(patterns: Sequence[Pattern], n: int, repetitions: Sequence[int]) -> tu
     return tuple(plans)
 
 
-def views(plan: Plan, rank: int) -> Sequence[View]:
-    """The views under which the calls of `rank` are made, in order; built without the extent table."""
+def views(plan: Plan, rank: int) -> Views:
+    """The views under which the calls of `rank` are made, in order; built without the extent table.
+
+    Each is built when it is asked for, be it the only one: where a row says so this is timed (GPFS-14, GPFS-24).
+    """
     layout = _placed(plan.pattern, plan.n)
     place = _place(plan.pattern, rank, plan.n)
-    unit, base, etype = layout.recipe(*place), plan.base, plan.pattern.etype
+    unit, base, again = layout.recipe(*place), plan.base, plan.repetitions
     if plan.pattern.pointer == "shared":
         # ENV-04: a shared pointer needs the same view on all ranks
         unit = (View(layout.recipe(0, place[1])[0].displacement, Contiguous(1), unit[0].calls),)
-    if len(unit) <= 1:
-        return tuple(_moved(view, base, plan.repetitions, etype) for view in unit)
-    step, count = layout.period(place[1]), len(unit)
+    calls, own = (unit.calls, unit.etype) if isinstance(unit, Views) else ([view.calls for view in unit], unit[0].etype)
+    etype = own if own > 1 else plan.pattern.etype
+    if len(calls) == 1:
+        return Views([calls[0] * again], lambda number: _moved(unit[number], base, again, etype), etype)
+    step, count = layout.period(place[1]), len(calls)
     return Views(
-        count * plan.repetitions,
+        list(calls) * again,
         lambda number: _moved(unit[number % count], base + number // count * step, 1, etype),
+        etype,
     )
 
 
 def _moved(view: View, by: int, repetitions: int, etype: int) -> View:
-    etype = view.etype if view.etype > 1 else etype
     # plain bytes become plain elementary types: MPI refuses a filetype that is no multiple of them
     filetype = Contiguous(etype) if view.filetype == Contiguous(1) else view.filetype
     return View(view.displacement + by, filetype, view.calls * repetitions, etype)

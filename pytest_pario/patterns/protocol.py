@@ -58,6 +58,10 @@ class Layout(ABC):
         """Bytes from the first position of a rank that repetitions must not leave; None where there is no limit."""
         return None
 
+    def team(self, n: int) -> int:
+        """How many of `n` ranks take part, from rank 0 on."""
+        return n
+
     def check(self, n: int) -> None:  # noqa: B027 - most layouts run on any number of ranks
         """Raise ParameterError where the layout is impossible on `n` ranks."""
 

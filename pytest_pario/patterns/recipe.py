@@ -86,11 +86,12 @@ class View:
 
 
 class Views(Sequence[View]):
-    """Many views, each made when it is asked for: a pattern may need one for every call."""
+    """Views, each made anew when it is asked for: a pattern may need one for every call, and making it may be timed."""
 
-    def __init__(self, count: int, make: Callable[[int], View]) -> None:
-        """Say how many there are, and how number i is made."""
-        self._numbers, self._make = range(count), make
+    def __init__(self, calls: Sequence[int], make: Callable[[int], View], etype: int = 1) -> None:
+        """Say what is known without making any: calls under each, elementary type of all; `make` makes number i."""
+        self.calls, self.etype = calls, etype
+        self._numbers, self._make = range(len(calls)), make
 
     def __len__(self) -> int:
         return len(self._numbers)

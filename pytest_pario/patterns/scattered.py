@@ -103,11 +103,18 @@ class Scattered(Layout):
         share, size = self.share(rank, n), self.period(n)
         if self.per_call:
             firsts = range(0, share.size, self.per_call)
-            return Views(len(firsts), lambda i: self._view(share[firsts[i] : firsts[i] + self.per_call], 0, size))
+            chosen = [1] * len(firsts)
+            return Views(chosen, lambda i: self._view(share[firsts[i] : firsts[i] + self.per_call], 0, size))
         width = self.region or size
-        number = share * self.block // width
         starts = range(0, size, width)
-        return Views(len(starts), lambda i: self._view(share[number == i], starts[i], min(width, size - starts[i])))
+
+        def make(number: int) -> View:
+            # to select the blocks of a region belongs to its view, and to what is timed with it (GPFS-14)
+            begin, end = starts[number], min(starts[number] + width, size)
+            mine = share[(share >= begin // self.block) & (share < end // self.block)]
+            return self._view(mine, begin, end - begin)
+
+        return Views([1] * len(starts), make)
 
     def _view(self, blocks: Int64, start: int, extent: int) -> View:
         """The view of some blocks; plain bytes where there are none."""

@@ -57,6 +57,10 @@ class Tiles(Layout):
         if n < self.nx * self.ny:
             raise ProcessCountError(f"tiles: {self.nx} x {self.ny} tiles need {self.nx * self.ny} ranks; there are {n}")
 
+    def team(self, n: int) -> int:
+        """As many ranks as tiles (CONS-64)."""
+        return min(n, self.nx * self.ny)
+
     def period(self, n: int) -> int:
         """Bytes of the dataset."""
         return self.shape[0] * self.shape[1] * self.elem

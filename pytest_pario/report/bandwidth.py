@@ -61,10 +61,14 @@ def median_before(compared: Mapping[str, object]) -> float | None:
 
 
 def note_of(record: Mapping[str, object]) -> str:
-    """Cache state of a read, and the flags of a record, in a few words."""
-    facts, flags = record.get("facts"), record.get("flags")
-    cache = facts.get("cache") if isinstance(facts, Mapping) else None
-    words = [str(cache["state"])] if isinstance(cache, Mapping) and record.get("phase") == "read" else []
+    """Cache state of a read, time that was not spent on I/O, and the flags of a record, in a few words."""
+    flags, phase = record.get("flags"), record.get("phase")
+    facts = record.get("facts")
+    known = facts if isinstance(facts, Mapping) else {}
+    cache = known.get("cache")
+    words = [str(cache["state"])] if isinstance(cache, Mapping) and phase == "read" else []
+    # BTIO: bytes by the time of steps and output, not a rate of I/O
+    words += ["computing included"] if phase == "write" and known.get("mode") == "solved" else []
     return ", ".join([*words, *(map(str, flags) if isinstance(flags, Sequence) else ())])
 
 

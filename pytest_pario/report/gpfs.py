@@ -58,7 +58,9 @@ def _switches(figures: Sequence[Figure]) -> list[str]:
         if one.told.get("ignored"):
             lines.append(f"partitioning, {one.phase}, {one.ranks} ranks: {one.told['ignored']}")
         elif off is not None:
-            lines.append(f"partitioning, {one.phase}, {one.ranks} ranks: on / off {one.rate / off.rate:.2f}")
+            dropped = one.told.get("dropped_hints")
+            why = f" by UNIQUE_OPEN alone, the library dropped {', '.join(dropped)}" if dropped else ""
+            lines.append(f"partitioning, {one.phase}, {one.ranks} ranks: on / off {one.rate / off.rate:.2f}{why}")
     return lines
 
 

@@ -47,7 +47,7 @@ def page(machine: str, judgement: Judgement, histories: Mapping[Series, Nights])
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(machine)} {escape(night)}</title><style>{STYLE}</style></head><body>
 <h1>{escape(machine)}</h1>
-<p class="verdict {_class_of(judgement)}">{escape(summary_line(judgement))}</p>
+<p class="verdict {_class_of(judgement)}">{escape("; ".join([*_limits(judgement), summary_line(judgement)]))}</p>
 {_problems(judgement)}
 <h2>Series</h2>
 <div class="scroll"><table>
@@ -60,16 +60,24 @@ def page(machine: str, judgement: Judgement, histories: Mapping[Series, Nights])
 
 
 def _class_of(judgement: Judgement) -> str:
-    if any(one.state in BAD for one in judgement.findings):
+    """As `pario check` has it: green only where something was judged, and nothing failed or could not be read."""
+    if judgement.failures or any(one.state in BAD for one in judgement.findings):
         return "bad"
-    return "good" if judgement.judged else "none"
+    return "good" if judgement.judged and not judgement.unread else "none"
+
+
+def _limits(judgement: Judgement) -> list[str]:
+    return ["the newest night could not be read: this is an older one"] if judgement.unread else []
 
 
 def _problems(judgement: Judgement) -> str:
     """What an operator has to act on: events, worst first, and files that could not be read."""
     lines = [f"<li>{escape(event_line(event))}{_facts(event.findings[0])}</li>" for event in judgement.events]
+    lines += [f"<li>failed: {escape(one.fullname)}: {escape(one.sentence)}</li>" for one in judgement.failures]
     lines += [f"<li>{escape(sentence_of(one))}</li>" for one in judgement.findings if one.state == "yellow"]
     lines += [f"<li>refused: {escape(one)}</li>" for one in judgement.refused]
+    lines += [f"<li>not measured on this night: {escape(str(one))}</li>" for one in judgement.absent]
+    lines += [f"<li>rule of this site: {escape(one)}</li>" for one in judgement.site_rules]
     return f"<h2>To look at</h2><ul>{''.join(lines)}</ul>" if lines else ""
 
 

@@ -8,8 +8,15 @@ from typing import Any
 
 from pytest_pario.errors import ParameterError, UnknownParameterError
 from pytest_pario.report.simulation import format_grid, format_plot, format_spread, format_sweeps, label
-from pytest_pario.simulate.commands import PAUSES, expected_peaks, interference_rows, scaling_rows, seeds_of
-from pytest_pario.simulate.experiments import SEGMENTS, contention, mean_table, resonance_seeds
+from pytest_pario.simulate.commands import (
+    PAUSES,
+    expected_peaks,
+    guidance_rows,
+    interference_rows,
+    scaling_rows,
+    seeds_of,
+)
+from pytest_pario.simulate.experiments import SEGMENTS, contention, mean_table, repartition, resonance_seeds
 from pytest_pario.simulate.programs import SCHEMES
 from pytest_pario.simulate.storage import Storage
 from pytest_pario.units import MB, KiB, MiB, format_bytes, parse_bytes
@@ -109,7 +116,23 @@ def _locks(storage: Storage, _arguments: Mapping[str, Any]) -> list[str]:
     for scheme in SCHEMES:
         found = contention(scheme, 4 * KiB, storage)
         lines.append(f"{scheme:<32}{found.rate / MB:>8.1f}{found.revocations:>14}{found.discontinuities:>8}")
-    return lines
+    buffer = 8 * storage.unit
+    found = repartition(4 * KiB, buffer, storage)
+    text = f"partitioned, IBM_io_buffer_size {format_bytes(buffer)} half way of twice as much"
+    return [*lines, f"{text}: {found.restarts} restart, {found.revocations} tokens taken for blocks of another server"]
+
+
+def _prefetch(storage: Storage, arguments: Mapping[str, Any]) -> list[str]:
+    counts = tuple(arguments["processes"])
+    rows = guidance_rows(storage, counts) if counts else guidance_rows(storage)
+    columns = [f"{n} tasks" if n > 1 else "1 task" for n in next(iter(rows.values()))]
+    named = {f"max_acc={acc}": list(found.values()) for acc, found in rows.items()}
+    return [
+        _described(storage),
+        "",
+        *format_grid("without the hint / with it", columns, named),
+        "time to read two sub-blocks in each of 100 scattered blocks of every task",
+    ]
 
 
 def _described(storage: Storage) -> str:
@@ -127,4 +150,5 @@ _PAGES: Mapping[str, Callable[[Storage, Mapping[str, Any]], list[str]]] = {
     "interference": _interference,
     "scaling": _scaling,
     "locks": _locks,
+    "prefetch": _prefetch,
 }

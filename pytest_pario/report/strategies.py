@@ -66,12 +66,16 @@ def format_strategies(rows: Iterable[StrategyRow]) -> list[str]:
 def format_interference(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Both programs of each run, with and without the other: means, and the least and most of the passes (RES-38)."""
     heads = ("alone", "beside", "other alone", "other beside")
-    lines = [f"{'MiB/s, two programs':<24}{'pause':>8}" + "".join(f"{head:>24}" for head in heads) + "   beside/alone"]
+    lines = [
+        f"{'MiB/s, two programs':<24}{'pause':>8}"
+        + "".join(f"{head:>24}" for head in heads)
+        + "   beside/alone  caches"
+    ]
     for row in rows:
         cells = (row[name] for name in ("alone", "together", "other_alone", "other_together"))
         told = "".join(f"{statistics.fmean(c):.1f} [{min(c):.1f}, {max(c):.1f}]".rjust(24) for c in cells)
         name = row["strategy"].partition(":")[0]
-        lines.append(f"{name:<24}{row['compute_s']:>6g} s{told}{row['relative']:>15.2f}")
+        lines.append(f"{name:<24}{row['compute_s']:>6g} s{told}{row['relative']:>15.2f}  {row['cache']['state']}")
     return lines
 
 

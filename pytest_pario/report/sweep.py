@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pytest_pario.environment.stripe import driver_of
 from pytest_pario.model import Pattern
 from pytest_pario.workloads.beffio.hintfile import BUFFER, CHUNKS, DEFAULT_BUFFER, ON_OPEN
 from pytest_pario.workloads.sweep.analysis import LEVEL, Cell, Swept, coverage
@@ -71,6 +72,9 @@ def _line(cell: Cell, width: int, recommended: bool) -> str:
 def _reason(cell: Cell) -> str:
     told = [f"the library dropped {', '.join(cell.dropped)}"] if cell.dropped else []
     told += [f"{key}={cell.hints.hints[key]} asked, {value} in force" for key, value in sorted(cell.changed.items())]
+    if cell.echoed:
+        driver = driver_of(cell.in_force) or "the library"
+        told.append(f"{', '.join(cell.echoed)} only echoed, {driver} sets no striping")
     if cell.same_as is not None:
         whom = "by default" if cell.same_as == DEFAULT_NAME else f"with {cell.same_as}"
         told.append(f"the same hints are in force as {whom}")

@@ -65,10 +65,10 @@ def effect_of(finding: Finding) -> str:
 
 
 def event_line(event: Event) -> str:
-    """One line of an event: its worst test, and how many others."""
-    others = len(event.findings) - 1
-    more = f"; and {others} other{'s' if others > 1 else ''} of {event.group}" if others else ""
-    return sentence_of(event.findings[0]) + more
+    """One line of an event: its worst test, and which others."""
+    others = [one.series.short for one in event.findings[1:]]
+    more = f"; and {len(others)} other{'s' if len(others) > 1 else ''} of {event.group}: {_some(others)}"
+    return sentence_of(event.findings[0]) + (more if others else "")
 
 
 def summary_line(judgement: Judgement) -> str:
@@ -111,6 +111,14 @@ def _about_the_night(judgement: Judgement) -> list[str]:
     lines = [f"refused: {one}" for one in judgement.refused]
     if judgement.unread:
         lines.append("the newest night could not be read: what follows is of an older one")
+    if judgement.apart:
+        told = "measured the same series as another test and are kept apart by their names, each with its own history"
+        lines.append(f"{len(judgement.apart)} tests {told}: {_some(judgement.apart)}")
+    for group, tests in judgement.small:
+        told = (
+            f"only {tests} test{'s' if tests > 1 else ''}: three or more would tell a slow filesystem from a slow test"
+        )
+        lines.append(f"{group} has {told}")
     return lines + [f"rule of this site: {one}" for one in judgement.site_rules]
 
 
@@ -148,16 +156,29 @@ def markdown_lines(judgement: Judgement) -> list[str]:
     """A table with one line per event, worst first."""
     lines = [f"### {summary_line(judgement)}", ""]
     if judgement.events:
-        lines += ["| state | test | effect | since | tests | changed there |", "|---|---|---|---|---|---|"]
-        for event in judgement.events:
-            worst = event.findings[0]
-            changed = "; ".join(describe_differences(worst.changed)).replace("|", "\\|") or "-"
-            row = (worst.state, worst.series.short, effect_of(worst), worst.since or "-", len(event.findings), changed)
-            lines.append(f"| {' | '.join(map(str, row))} |")
+        lines += ["| state | test | others | effect | since | what is known |", "|---|---|---|---|---|---|"]
+        lines += [f"| {' | '.join(_cell(one) for one in _event_row(event))} |" for event in judgement.events]
     lines += [f"- failed: {one.fullname}: {one.sentence}".replace("|", "\\|") for one in judgement.failures]
     if judgement.absent:
         lines.append(f"- not measured tonight: {_some([one.short for one in judgement.absent])}")
     return lines + [f"- {one}" for one in _about_the_night(judgement)]
+
+
+def _event_row(event: Event) -> tuple[str, ...]:
+    """State, worst test, the others, effect, since, and what else its sentence says."""
+    worst, others = event.findings[0], [one.series.short for one in event.findings[1:]]
+    known = [worst.damage] if worst.damage else []
+    known += [f"stands since {worst.since}: {worst.reason}"] if worst.reason else []
+    known += ["with its whole group"] if worst.by_group else []
+    known += _facts(worst)
+    others_told = f"{len(others)}: {_some(others)}" if others else ""
+    effect = effect_of(worst) if math.isfinite(worst.effect) else ""
+    return worst.state, worst.series.short, others_told, effect, worst.since, "; ".join(known)
+
+
+def _cell(text: str) -> str:
+    """A cell of a table: on one line, and without the sign that would end it."""
+    return " ".join(text.split()).replace("|", "\\|") or "-"
 
 
 def history_lines(rows: Iterable[tuple[str, float, Sequence[float], str, Sequence[str]]]) -> list[str]:
@@ -171,11 +192,15 @@ def history_lines(rows: Iterable[tuple[str, float, Sequence[float], str, Sequenc
 
 
 def _changed(finding: Finding) -> str:
+    told = _facts(finding)
+    return f"; changed there: {'; '.join(told)}" if told else ""
+
+
+def _facts(finding: Finding) -> list[str]:
+    """The first facts that changed there, and how many more."""
     told = describe_differences(finding.changed)
-    if not told:
-        return ""
-    more = f" and {len(told) - MOST_FACTS} more" if len(told) > MOST_FACTS else ""
-    return f"; changed there: {'; '.join(told[:MOST_FACTS])}{more}"
+    more = [f"and {len(told) - MOST_FACTS} more"] if len(told) > MOST_FACTS else []
+    return [*told[:MOST_FACTS], *more]
 
 
 def _rate(value: float) -> str:

@@ -105,6 +105,13 @@ class Partitioning:
         self.unit, self.map = unit, default_map(unit, self.tasks)
         self.restarts += 1
 
+    def resize(self, unit: int) -> None:
+        """The buffer size has changed: a partitioning begins anew, and one that is to come takes the new blocks."""
+        if self.mode in ("locking", "starting"):
+            self.unit = unit
+        else:
+            self.restart(unit)
+
     def _require_member(self, task: int, directive: str) -> None:
         if self.mode not in ("partitioned", "stopping") or task not in self._started or task in self._stopped:
             raise DirectiveError(f"task {task} cannot {directive}: the file is {self.mode}, and it takes no part")

@@ -25,8 +25,8 @@ class StrategySettings:
     name: str
     agents: int | None = None
     """How many ranks touch the file in two_phase and data_shipping; None takes all."""
-    buffer: int = BUFFER
-    """Bytes that an agent holds at once (two_phase, resonant)."""
+    buffer: int | None = None
+    """Bytes that an agent holds at once (two_phase, resonant); None takes 16 MiB."""
     stripe: int | None = None
     """Bytes bound to one agent at a time in data_shipping, rounded up to whole blocks; None is 16 blocks."""
     block: int = 0
@@ -67,6 +67,11 @@ class StrategySettings:
                 allowed = "one of " + ", ".join(get_args(kind))
                 raise ParameterError(f"{self.name}.{name}", getattr(self, name), allowed, "strategy")
         require_delay(self.delay_s)
+
+    @property
+    def buffer_bytes(self) -> int:
+        """The buffer, told or not."""
+        return BUFFER if self.buffer is None else self.buffer
 
     def __str__(self) -> str:
         changed = (
@@ -132,7 +137,7 @@ def with_hints(settings: StrategySettings, hints: Mapping[str, str]) -> Strategy
     """Fill in what hints say and the settings leave open; a hint of 0 says nothing, one that is no size is refused."""
     told: dict[str, Any] = {}
     for key, hint in HINTS.items():
-        is_open = getattr(settings, key) == (BUFFER if key == "buffer" else None)
+        is_open = getattr(settings, key) is None
         value = _size_of(hint, hints[hint]) if is_open and hint in hints else 0
         if value > 0:
             told[key] = value

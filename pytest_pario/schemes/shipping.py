@@ -10,6 +10,7 @@ import numpy as np
 from pytest_pario.errors import DirectiveError, ParameterError
 from pytest_pario.model import Extents, Int64
 from pytest_pario.patterns.pieces import split
+from pytest_pario.schemes.directives import Partitioning
 from pytest_pario.schemes.partition import PartitionMap
 from pytest_pario.schemes.ranges import NONE, merge_ranges
 from pytest_pario.units import KiB
@@ -84,7 +85,10 @@ def plan_shipping(requests: Sequence[Extents], stripe: int, agents: int) -> Ship
 
 @dataclass
 class ShippingMode:
-    """The stripe of an open file, which may be changed while no operation is pending (GPFS-39)."""
+    """The stripe of an open file, which may be changed while no operation is pending (GPFS-39).
+
+    A file that is partitioned is partitioned anew when that happens (GPFS-41).
+    """
 
     block: int = BLOCK
     stripe: int = 0
@@ -92,6 +96,8 @@ class ShippingMode:
     """Operations that have begun and not ended."""
     changes: list[int] = field(default_factory=list)
     """Every stripe that was set, in order."""
+    partitioning: Partitioning | None = None
+    """Of the same file, where it has directives."""
 
     def __post_init__(self) -> None:
         self.resize(self.stripe or None)
@@ -100,7 +106,10 @@ class ShippingMode:
         """Set the stripe for a buffer size, by set_info or set_view; an error while an operation is pending."""
         if self.pending:
             raise DirectiveError(f"IBM_io_buffer_size cannot change while {self.pending} operations are pending")
-        self.stripe = stripe_bytes(buffer_bytes, self.block)
+        stripe = stripe_bytes(buffer_bytes, self.block)
+        if self.partitioning is not None and stripe != self.partitioning.unit:
+            self.partitioning.resize(stripe)
+        self.stripe = stripe
         self.changes.append(self.stripe)
         return self.stripe
 

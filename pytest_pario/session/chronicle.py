@@ -41,12 +41,13 @@ class Chronicle:
         """Token of the `pario run` above, which holds the lock of the journal and resumes it after this job."""
         self._lock = None if self.supervisor else JournalLock(self.path, resumes=options.resume is not None)
         self.history = self._read(options.resume, len(hosts)) if options.resume else History()
-        try:
-            self.journal = Journal(self.path)
-        except OSError as error:
-            raise JournalError(f"cannot write journal {self.path}: {error.strerror}") from error
-        self.journal.write(
+        self.problem: str | None = None
+        """Why the journal is not written any more: lines after one that is missing would tell a wrong story."""
+        self._journal = Journal(self.path)
+        # durable, so that a filesystem that finds room only when it must says so before the first test
+        self._journal.write(
             "session",
+            durable=True,
             schema=SCHEMA,
             release=__version__,
             ranks=len(hosts),
@@ -66,15 +67,23 @@ class Chronicle:
             raise JournalError(f"journal {path} was written with {history.ranks} ranks; resume it with as many")
         return history
 
+    def write(self, event: str, durable: bool = False, **fields: Any) -> None:
+        """Add a line; where that fails `problem` says why, and the ranks stop at their next agreement."""
+        if self.problem is None:
+            try:
+                self._journal.write(event, durable, **fields)
+            except JournalError as error:
+                self.problem = str(error)
+
     def begin(self, nodeids: list[str]) -> dict[str, list[list[Any]]]:
         """Note the selection and return, of those selected, the tests that are finished already."""
-        self.journal.write("selected", count=len(nodeids))
+        self.write("selected", count=len(nodeids))
         return {nodeid: _told(self.history.finished[nodeid]) for nodeid in nodeids if nodeid in self.history.finished}
 
     def start(self, item: pytest.Item, timeout_s: float) -> None:
         """A test begins."""
         self.item, self.phase, self.pytest_session, self._reports = item, "setup", item.session, []
-        self.journal.write("start", nodeid=item.nodeid)
+        self.write("start", nodeid=item.nodeid)
         self.client.tell("test", nodeid=item.nodeid, timeout_s=timeout_s)
 
     def note(self, report: pytest.TestReport, ends_phase: bool) -> None:
@@ -89,7 +98,7 @@ class Chronicle:
             return
         outcomes = [report.outcome for report in self._reports]
         outcome = next((one for one in ("failed", "skipped") if one in outcomes), "passed")
-        self.journal.write(
+        self.write(
             "end",
             durable=True,
             nodeid=item.nodeid,
@@ -132,7 +141,7 @@ class Chronicle:
 
     def finish(self, exitstatus: int) -> None:
         """The run came to its end."""
-        self.journal.write("finish", durable=True, exitstatus=exitstatus)
+        self.write("finish", durable=True, exitstatus=exitstatus)
 
 
 def _told(entry: dict[str, Any]) -> list[list[Any]]:

@@ -29,6 +29,11 @@ INTERRUPT_SIGNAL = signal.SIGRTMIN + 5
 LEFT_EARLY = 70
 """Exit status of a rank that leaves the session by os._exit(0)."""
 
+HUB_LOST = 3
+"""Exit status of all ranks when the hub is gone."""
+LOST_S = 5.0
+"""How long root may take to say so before the other ranks go by themselves."""
+
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -48,10 +53,12 @@ class HubClient:
         """Called by root's alarm thread to write all reports before an abnormal end."""
         self.on_abort: Callable[[int], None] = lambda status: None
         """Called by root's alarm thread to end all ranks with one status; it returns where it could not."""
+        self.on_lost: Callable[[], None] = lambda: None
+        """Called by root's alarm thread when the hub is gone, to say so and write it down."""
         self._interruption: BaseException | None = None
         self._in_body = False
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._leaving = False
+        self._watching = self._leaving = False
 
     def _connect(self, addresses: Sequence[str], port: int, token: str, channel: str, facts: Message) -> socket.socket:
         problems = []
@@ -72,12 +79,14 @@ class HubClient:
 
     # --- main thread --------------------------------------------------------------------------------------------
 
-    def gather(self, kind: str, label: str, data: Any = None) -> Message:
-        """Meet all other ranks at this point; `kind` says who hears what (see Watch)."""
+    def gather(self, kind: str, label: str, data: Any = None, halt: Message | None = None) -> Message:
+        """Meet all other ranks at this point; `kind` says who hears what, `halt` why all are to stop (see Watch)."""
         try:
-            send(self._call, {"op": "gather", "kind": kind, "label": label, "data": data})
+            send(self._call, {"op": "gather", "kind": kind, "label": label, "data": data, "halt": halt})
             reply = receive(self._call)
         except WireError as error:
+            if self._watching and not self._leaving:
+                time.sleep(2 * LOST_S)  # the alarm thread ends this process, with the reason
             raise SessionError(f"rank {self.rank}: the hub is gone at {label!r}: {error}") from error
         if reply.get("stop") and kind not in ("exit", "leave"):
             raise Stopped(reply["stop"])
@@ -115,6 +124,7 @@ class HubClient:
         for signum in STOP_SIGNALS:
             signal.signal(signum, _leave_to_alarm_thread)
         signal.signal(INTERRUPT_SIGNAL, self._raise_interruption)
+        self._watching = True
         threading.Thread(target=self._listen, name="pario-alarm", daemon=True).start()
 
     def unwatch(self) -> None:
@@ -136,9 +146,18 @@ class HubClient:
                 except WireError:
                     if self._leaving:
                         return
-                    # the hub cannot be lost while the job goes on: without it nobody would notice a hang
-                    _exit_now(3)
+                    self._outlive_hub()
                 self._obey(order)
+
+    def _outlive_hub(self) -> NoReturn:
+        """End: the hub cannot be lost while the job goes on, for without it nobody would notice a hang."""
+        if self.rank == 0:
+            try:
+                self.on_lost()
+            except Exception:
+                # nobody is left to raise to
+                os.write(2, traceback.format_exc().encode())
+        self._die(HUB_LOST, LOST_S)
 
     def _alert(self, message: Message) -> None:
         with contextlib.suppress(WireError):
@@ -162,7 +181,7 @@ class HubClient:
         elif order["op"] == "die":
             self._die(int(order["status"]), float(order["wait_s"]))
 
-    def _die(self, status: int, wait_s: float) -> None:
+    def _die(self, status: int, wait_s: float) -> NoReturn:
         """End: by root's abort where the hub says to wait for it, else alone.
 
         A rank that exits before all are told is taken for a crash by MPICH's mpiexec, which kills the others and

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_pario.session.client import Stopped
 from pytest_pario.session.collection import describe_differences, digest, errors_within, first_difference
 from pytest_pario.session.limits import phase_limit_s
 from pytest_pario.session.longrepr import RanksRepr
@@ -27,6 +28,8 @@ class Collecting:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection(self) -> Generator[None, Any, Any]:
         """Collect, then make sure that all ranks collected the same and hear of each other's errors."""
+        if self.session.rank == 0:
+            self.session.client.tell("step", name="collection")
         result = yield
         errors = errors_within(self._errors, budget_bytes(self.session.size))
         reply = self.session.gather("root", "collection", {"digest": digest(self._collected), "errors": errors})
@@ -41,12 +44,23 @@ class Collecting:
         self._share_errors(decision["errors"])
         return result
 
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Let the watchdog interrupt what a module does when it is imported: it becomes an error of that module."""
+        with self.session.client.body():
+            report = yield
+        # no call where another plugin answers, as `--lf` does for modules without failures
+        call: pytest.CallInfo[Any] | None = getattr(report, "call", None)
+        if call is not None and call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
+            self.session.leave(call.excinfo.value)
+        return report
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Note what was collected before anything is deselected; refuse bad markers, skip what needs more ranks."""
         self._collected = [item.nodeid for item in items]
         for item in items:
-            phase_limit_s(item, self.session.options.timeout_s)
+            phase_limit_s(item, self.session.options)
             ranks = self.session.ranks_of(item)
             if ranks > self.session.size:
                 item.add_marker(pytest.mark.skip(reason=f"needs {ranks} ranks, this job has {self.session.size}"))

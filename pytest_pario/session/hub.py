@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
+from pytest_pario.errors import JournalError
 from pytest_pario.session.journal import append_line, supervisor_of
 from pytest_pario.session.processes import parent_of, remove
 from pytest_pario.session.ranks import Peer, name_ranks
@@ -180,6 +181,8 @@ class Hub:
         self.strangers.pop(connection, None)
         self.channels[rank, connection.channel] = connection
         self.watch.peers[rank] = peer
+        if self._complete():
+            self.watch.on_joined(time.monotonic())
         connection.sock.sendall(answer)
         return True
 
@@ -230,8 +233,12 @@ class Hub:
     def _write_journal(self, line: Message) -> None:
         path = self.settings.get("journal")
         if path:
-            with contextlib.suppress(OSError):
+            try:
                 append_line(Path(path), {**line, "time": time.time()}, durable=True)
+            except JournalError as error:
+                # the reason of a stop may be that root could not write either
+                if str(error) not in str(line.get("reason")):
+                    self.watch.words.append(f"pario: {error}")
 
     def _speak(self, words: str) -> None:
         """Tell the terminal; MPICH forwards what the hub says even after root was killed."""

@@ -7,7 +7,8 @@ Schema 1, one object per line:
     selected count                                       how many tests the job is going to run or replay
     end      nodeid, outcome, reports, benchmark         the test is finished; on disk before the next one starts
              or: nodeid, outcome, abort                  written by `pario run` for the test that a job died in
-    stop     reason, nodeid                              the job was stopped in order (signal); nodeid runs again
+    stop     reason, nodeid, again                       the job was stopped in order (signal); nodeid runs again;
+                                                         again: the rest can run at once, in a new job
     abort    nodeid, phase, diagnosis, dead, stacks      the job could not go on; nodeid is the culprit
     finish   exitstatus                                  the job came to its end
 """
@@ -51,12 +52,13 @@ FIELDS: dict[str, dict[str, type]] = {
 
 def append_line(path: Path, entry: dict[str, Any], durable: bool) -> None:
     """Append one entry in one write; `durable` puts it on disk before returning."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        _mend(descriptor)
-        _write(descriptor, entry, durable)
-    finally:
-        os.close(descriptor)
+    with _writing(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            _mend(descriptor)
+            _write(descriptor, entry, durable)
+        finally:
+            os.close(descriptor)
 
 
 def supervisor_of(journal: Path, environment: Mapping[str, str]) -> str | None:
@@ -103,14 +105,16 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         """Open for appending; directories are made."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        _mend(self._descriptor)
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            _mend(self._descriptor)
 
     def write(self, event: str, durable: bool = False, **fields: Any) -> None:
         """Append an event."""
-        _write(self._descriptor, {"event": event, "time": time.time(), **fields}, durable)
+        with _writing(self.path):
+            _write(self._descriptor, {"event": event, "time": time.time(), **fields}, durable)
 
     def close(self) -> None:
         """Close; writing again is an error."""
@@ -130,6 +134,8 @@ class History:
     """The abort entry of the last job, where it has one."""
     stopped: str | None = None
     """Why the last job was stopped in order."""
+    again: bool = False
+    """It was stopped for want of something that a new job has."""
     exitstatus: int | None = None
     """Of the last job, where it came to its end."""
     processes: list[dict[str, Any]] = field(default_factory=list)
@@ -149,6 +155,7 @@ def read_history(path: Path) -> History:
             history.ranks, history.processes = entry["ranks"], entry.get("processes", [])
             history.supervisor = entry.get("supervisor")
             history.running = history.abort = history.stopped = history.exitstatus = None
+            history.again = False
         elif event == "selected":
             history.selected = entry["count"]
         elif event == "start":
@@ -159,7 +166,7 @@ def read_history(path: Path) -> History:
         elif event == "abort":
             history.abort = entry
         elif event == "stop":
-            history.stopped = entry["reason"]
+            history.stopped, history.again = entry["reason"], bool(entry.get("again"))
         elif event == "finish":
             history.exitstatus = entry["exitstatus"]
     return history
@@ -201,6 +208,15 @@ def _problem(entry: dict[str, Any]) -> str | None:
     if entry["event"] == "end" and not isinstance(entry.get("abort", entry.get("reports")), dict | list):
         return "'end' has neither reports nor abort"
     return None
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say which journal it is that a full disk, a quota or a read-only mount keeps from being written."""
+    try:
+        yield
+    except OSError as error:
+        raise JournalError(f"journal {path} cannot be written: {error.strerror or error}") from error
 
 
 def _mend(descriptor: int) -> None:

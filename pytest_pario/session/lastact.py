@@ -6,6 +6,7 @@ for other ranks: fixtures are not torn down, MPI is not called.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 KILL_S = 0.5
 """A launcher that kills all ranks when one dies does it in this time; half a report would only confuse."""
+
+FORWARD_S = 1.0
+"""MPICH's mpiexec drops at an abort what it has not yet forwarded; it gets this time to do so."""
 
 
 class LastAct:
@@ -35,6 +39,32 @@ class LastAct:
             reporter.ensure_newline()
             reporter.write_line(f"pario: {text}", red=True)
 
+    def outlive_hub(self) -> None:
+        """Say that the hub is gone, which can say nothing itself, and write it down before the job ends."""
+        chronicle, hub = self.session.chronicle, self.session.hub
+        if chronicle is None or hub is None:
+            return
+        self._stop_capturing(self.session.config)
+        told = f"the hub process (pid {hub.pid}) is gone, and without it no rank is watched: the job ends"
+        nodeid = chronicle.item.nodeid if chronicle.item else None
+        if nodeid:
+            told += f"; {nodeid} was running and need not be the cause"
+        chronicle.write(
+            "abort",
+            durable=True,
+            nodeid=nodeid,
+            phase=chronicle.phase,
+            diagnosis=told,
+            stacks="",
+            failures=[],
+            stop=None,
+            dead=None,
+        )
+        resume = "" if chronicle.supervisor else f"\npario: go on with --pario-resume {chronicle.path}"
+        # what was printed so far may still be in a buffer, which the main thread may hold
+        os.write(2, f"\npario: {chronicle.problem or told}{resume}\n".encode())
+        time.sleep(FORWARD_S)
+
     def perform(self, order: dict[str, Any]) -> None:
         """Write down how the job ended."""
         config = self.session.config
@@ -44,6 +74,8 @@ class LastAct:
         if order["dead"] is not None:
             time.sleep(KILL_S)
         captured = self._stop_capturing(config)
+        if chronicle.item is None and not order.get("stop"):
+            self.say("\n".join(filter(None, (order["diagnosis"], order["stacks"]))))
         if chronicle.supervisor and not order.get("stop"):
             return  # the next job reports this one's tests too
         item, session = chronicle.item, chronicle.pytest_session

@@ -9,10 +9,13 @@ import pytest
 from pytest_pario.session.longrepr import RanksRepr
 
 
-def report_late_failure(config: pytest.Config, item: pytest.Item, sentence: str) -> None:
-    """Replace the passed report of a test by a failed one, in the terminal's counts and in junit's file too."""
+def report_late_failure(config: pytest.Config, item: pytest.Item, sentence: str, text: str = "") -> None:
+    """Replace the passed report of a test by a failed one, in the terminal's counts and in junit's file too.
+
+    `text` is what there is to say beyond the sentence, such as a traceback.
+    """
     place = (str(item.location[0]), int(item.location[1] or 0), sentence)
-    longrepr: Any = RanksRepr([("verdict", sentence)], place)
+    longrepr: Any = RanksRepr([("measured again", text) if text else ("verdict", sentence)], place)
     report = pytest.TestReport(
         nodeid=item.nodeid,
         location=item.location,

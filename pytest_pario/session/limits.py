@@ -10,6 +10,7 @@ from typing import TypeVar
 import pytest
 
 from pytest_pario.errors import ParameterError
+from pytest_pario.options import PROFILES, Options
 
 T = TypeVar("T")
 
@@ -48,17 +49,25 @@ def within_start_limit(rank: int, limit_s: float, start: Callable[[], T]) -> T:
         faulthandler.cancel_dump_traceback_later()
 
 
-def phase_limit_s(item: pytest.Item, otherwise_s: float) -> float:
-    """Limit of each phase of a test: its marker's, else the session's; 0 is none."""
+def phase_limit_s(item: pytest.Item, options: Options) -> float:
+    """Limit of each phase of a test: its marker's for this profile or for any, else the session's; 0 is none."""
     marker = item.get_closest_marker("pario_timeout")
     if marker is None:
-        return otherwise_s
-    given = marker.args[0] if len(marker.args) == 1 and not marker.kwargs else None
-    seconds = None if isinstance(given, bool | str) else _number(given)
-    if seconds is None or seconds < 0:
+        return options.timeout_s
+    given = [*marker.args, *marker.kwargs.values()]
+    limits = [_seconds(one) for one in given]
+    named = len(marker.args) <= 1 and marker.kwargs.keys() <= set(PROFILES)
+    if not given or not named or None in limits:
         shown = ", ".join([*map(repr, marker.args), *(f"{name}={value!r}" for name, value in marker.kwargs.items())])
-        raise pytest.UsageError(f"{item.nodeid}: pario_timeout({shown}) must be one number of seconds, 0 or more")
-    return seconds
+        told = f"must be one number of seconds, 0 or more, or one for each of {', '.join(PROFILES)}"
+        raise pytest.UsageError(f"{item.nodeid}: pario_timeout({shown}) {told}")
+    otherwise = marker.args[0] if marker.args else options.timeout_s
+    return float(marker.kwargs.get(options.profile, otherwise))
+
+
+def _seconds(given: object) -> float | None:
+    value = None if isinstance(given, bool | str) else _number(given)
+    return value if value is not None and value >= 0 else None
 
 
 def _number(given: object) -> float | None:

@@ -20,7 +20,7 @@ from pytest_pario.errors import ParioError, SessionError
 from pytest_pario.options import Options
 from pytest_pario.session.keys import OPTIONS, SESSION
 from pytest_pario.session.lateness import report_late_failure
-from pytest_pario.session.tonight import Tonight
+from pytest_pario.session.tonight import Tonight, describe_failure
 
 if TYPE_CHECKING:
     from pytest_pario.baseline.judge import Judgement
@@ -110,8 +110,8 @@ class Nightly:
         if not self.config.option.collectonly and not session.shouldstop:
             self._measure_again(session)
             told = self._conclude()
-            self.regressions = len(told["verdicts"]) + len(told["failed"])
-            for nodeid, sentence in told["failed"]:
+            self.regressions = len(told["verdicts"]) + sum(state == "regressed" for _, state, _ in told["failed"])
+            for nodeid, _, sentence in told["failed"]:
                 item = next(one for one in reversed(session.items) if one.nodeid == nodeid)
                 report_late_failure(self.config, item, sentence)
         return result
@@ -130,7 +130,7 @@ class Nightly:
         self.tonight.note_report(report)
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """A test that is measured again was counted and written to junit before: only a failure is told."""
+        """A test that is measured again was counted and written to junit before: only a failure replaces that."""
         if not self._again:
             return None
         benchmarks = self.tonight.benchmarks()
@@ -138,12 +138,14 @@ class Nightly:
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
         for one in benchmarks[known:]:
             one.extra_info["again"] = True
-        failed = any(report.failed for report in reports)
         for report in reports:
-            if failed:
-                item.ihook.pytest_runtest_logreport(report=report)
-            elif self.session.chronicle:
+            if self.session.chronicle:
                 self.session.chronicle.note(report, ends_phase=True)
+        failed = next((report for report in reports if report.failed), None)
+        if failed is not None:
+            report_late_failure(
+                self.config, item, f"measured again: {describe_failure(failed)[1]}", failed.longreprtext
+            )
         return True
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -222,8 +224,8 @@ class Nightly:
         self.lines.append(f"saved {path} ({len(night.samples)} series{failed})")
         return None
 
-    def _fail(self, night: Night) -> list[tuple[str, str]]:
-        """Judge the night: (nodeid, sentence) of tests that passed so far and must not."""
+    def _fail(self, night: Night) -> list[tuple[str, str, str]]:
+        """Judge the night: (nodeid, state, sentence) of tests that passed so far and must not."""
         from pytest_pario.baseline.series import strip_pass
         from pytest_pario.report.verdicts import sentence_of, terminal_lines
 
@@ -235,10 +237,14 @@ class Nightly:
         judgement = self._judge(night)
         self.lines += terminal_lines(judgement)
         self._write_down(judgement)
-        red = {one.fullname: sentence_of(one) for one in judgement.findings if one.state in ("regressed", "damaged")}
+        red = {one.fullname: one for one in judgement.findings if one.state in ("regressed", "damaged")}
         failed = self.tonight.failed_names()
         nodeids = {strip_pass(one.fullname): one.fullname for one in self.tonight.benchmarks() if one}
-        return [(nodeids[name], text) for name, text in red.items() if name in nodeids and name not in failed]
+        return [
+            (nodeids[name], one.state, sentence_of(one))
+            for name, one in red.items()
+            if name in nodeids and name not in failed
+        ]
 
     def _first_lines(self) -> list[str]:
         """What the first run on a new site says of itself."""
@@ -256,7 +262,7 @@ class Nightly:
 
         if self.session.chronicle:
             told = [[one.fullname, one.state, sentence_of(one)] for one in judgement.findings]
-            self.session.chronicle.journal.write("verdict", durable=True, findings=told)
+            self.session.chronicle.write("verdict", durable=True, findings=told)
 
     # --- judging ------------------------------------------------------------------------------------------------
 

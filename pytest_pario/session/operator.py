@@ -19,7 +19,7 @@ from pytest_pario.baseline.together import Together, replay_together
 from pytest_pario.environment.fingerprint import differences
 from pytest_pario.errors import ParameterError
 from pytest_pario.report.fingerprint import describe_differences
-from pytest_pario.report.verdicts import history_lines, markdown_lines, terminal_lines
+from pytest_pario.report.verdicts import history_lines, markdown_lines, sentence_of, terminal_lines
 
 FINE, FAILED, REGRESSED, UNJUDGED = 0, 1, 3, 4
 """Exit statuses beside 2, a wrong call."""
@@ -52,14 +52,14 @@ def check(root: Path, machine: str | None, markdown: bool, verbose: bool) -> tup
     return exit_status(judgement), lines
 
 
-def accept(root: Path, machine: str | None, name: str | None, since: str | None, reason: str) -> list[str]:
-    """Take a level as the new normal, for one series or for all that are red."""
+def accept(root: Path, machine: str | None, name: str | None, since: str | None, reason: str) -> tuple[int, list[str]]:
+    """Take a level as the new normal, for one series or for all that are red; what is red all the same is told."""
     shelf = open_shelf(root, machine)
     judgement = judge(shelf)
     if name is None:
         chosen = [one.series for one in judgement.findings if one.state == "regressed"]
         if not chosen:
-            return ["nothing is red, nothing to accept"]
+            return FINE, ["nothing is red, nothing to accept"]
     else:
         chosen = select_for_change(tabulate(shelf).series, name)
     # everything is known before anything is saved: all or none
@@ -68,12 +68,15 @@ def accept(root: Path, machine: str | None, name: str | None, since: str | None,
     for acceptance in found:
         path = store.save_acceptance(acceptance)
         lines.append(f"accepted {acceptance.series} since {acceptance.since} ({path.name}): {reason}")
-    return lines
+    still = [one for one in judge(store.read()).findings if one.state == "regressed" and one.series in chosen]
+    for one in still:
+        lines.append(f"STILL RED: {sentence_of(one)}; its level began there: --since {one.begun or 'NIGHT'}")
+    return REGRESSED if still else FINE, lines
 
 
 def _begun(judgement: Judgement, series: Series, since: str | None) -> str:
     """The night that the operator names, or else the one on which the red began."""
-    begun = since or next((one.since for one in judgement.findings if one.series == series and one.since), None)
+    begun = since or next((one.begun for one in judgement.findings if one.series == series and one.begun), None)
     if begun is None:
         raise ParameterError("--since", since, f"a night, for {series} is not red tonight", "command line")
     return begun
@@ -81,8 +84,10 @@ def _begun(judgement: Judgement, series: Series, since: str | None) -> str:
 
 def find_night(shelf: Shelf, text: str) -> Night:
     """The first night whose name or time begins with a text."""
+    # 2026-01-31 14:20, as sentences have it
+    time = text.strip().replace(" ", "T")
     for night in shelf.nights:
-        if night.name.startswith(text) or night.time.startswith(text):
+        if night.name.startswith(text) or night.time.startswith(time):
             return night
     raise ParameterError("--since", text, "a date or name of a night that `pario nights` lists", "command line")
 

@@ -88,8 +88,9 @@ def _page(arguments: argparse.Namespace, _rest: list[str]) -> int:
 def _accept(arguments: argparse.Namespace, _rest: list[str]) -> int:
     from pytest_pario.session.operator import accept
 
-    _say(accept(arguments.store, arguments.machine, arguments.series, arguments.since, arguments.reason))
-    return 0
+    status, lines = accept(arguments.store, arguments.machine, arguments.series, arguments.since, arguments.reason)
+    _say(lines)
+    return status
 
 
 def _history(arguments: argparse.Namespace, _rest: list[str]) -> int:

@@ -26,7 +26,7 @@ def write_page(root: Path, machine: str | None, path: Path) -> int:
         logs = [(night.date, samples[series].log_rate if series in samples else math.nan) for night, samples in rows]
         histories[series] = [(date, math.exp(log) if math.isfinite(log) else math.nan) for date, log in logs]
     try:
-        path.write_text(page(shelf.machine, judgement, histories))
+        path.write_text(page(shelf.machine, judgement, histories), encoding="utf-8")
     except OSError as error:
         raise ParameterError(
             "FILE", str(path), f"a file that can be written: {error.strerror}", "command line"

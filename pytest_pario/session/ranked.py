@@ -52,6 +52,9 @@ class RankedSession:
         self.last_act = LastAct(self)
         self.client.on_end = self.last_act.perform
         self.client.on_abort = mpi.abort
+        self.client.on_lost = self.last_act.outlive_hub
+        self.exhausted: str | None = None
+        """Why this job can run no other test, where a new one could."""
         self.why: str | None = None
         """Why this rank leaves the session early, where it does."""
         self.finished: dict[str, list[list[Any]]] = {}
@@ -71,19 +74,30 @@ class RankedSession:
     def gather(self, kind: str, label: str, data: Any = None) -> dict[str, Any]:
         """Meet the other ranks; when the session is to stop, leave pytest's loop on all ranks alike."""
         try:
-            return self.client.gather(kind, label, data)
+            return self.client.gather(kind, label, data, self._halt())
         except Stopped as stopped:
-            self._leave(stopped)
-            raise  # not reached: _leave raises
+            self.leave(stopped)
+            raise  # not reached: leave raises
 
-    def _leave(self, stopped: Stopped) -> None:
+    def _halt(self) -> dict[str, Any] | None:
+        """Why no further test can run here; told at the next meeting, so that no rank waits for another inside MPI."""
+        if self.exhausted:
+            return {"why": self.exhausted, "again": True}
+        if self.chronicle and self.chronicle.problem:
+            return {"why": self.chronicle.problem}
+        return None
+
+    def leave(self, stopped: Stopped) -> None:
+        """Leave pytest's loop as a user's `pytest.exit` would."""
         raise pytest.exit.Exception(str(stopped), returncode=2) from None
 
     # --- start and selection ------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionstart(self) -> None:
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Undo what other plugins set up when they were configured."""
+        if self.chronicle:
+            self.chronicle.pytest_session = session
         if self.rank > 0:
             voice.forget_state(self.config)
 
@@ -110,6 +124,8 @@ class RankedSession:
                 raise pytest.UsageError(f"rank {self.rank} has not selected {missing[0]}, which root is going to run")
             session.items[:] = [by_nodeid[nodeid] for nodeid in selection["nodeids"]]
             self.finished = selection["finished"]
+            if self.chronicle:
+                self.client.tell("step", name="before the first test")
         return (yield)
 
     # --- one test -----------------------------------------------------------------------------------------------
@@ -131,12 +147,16 @@ class RankedSession:
             return (yield)
         self.remote_sections, self.failed, self.subtests = [], False, 0
         if self.chronicle:
-            self.chronicle.start(item, phase_limit_s(item, self.options.timeout_s))
+            self.chronicle.start(item, phase_limit_s(item, self.options))
         result = yield
-        if self.chronicle:
-            self.chronicle.end(item)
-        if self.failed:
-            self.communicators.renew()
+        try:
+            if self.failed:
+                self.exhausted = self.communicators.renew()
+                self.gather("bcast", "new communicators")
+        finally:
+            # a test that failed when there were no communicators may have failed for that: it runs again
+            if self.chronicle and not self.exhausted:
+                self.chronicle.end(item)
         return result
 
     @pytest.hookimpl(tryfirst=True, specname="pytest_runtest_protocol")
@@ -217,7 +237,7 @@ class RankedSession:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Merge the outcome of this phase over all ranks; this wrapper is the outermost."""
         if call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
-            self._leave(call.excinfo.value)
+            self.leave(call.excinfo.value)
         report = yield
         self.subtests += self.in_phase
         self._agree(report, self._outcome(report, call))
@@ -330,10 +350,12 @@ class RankedSession:
         """Leave with one exit status; root tells what happened on other ranks and closes the journal."""
         if session.exitstatus == pytest.ExitCode.USAGE_ERROR and self.why is None:
             self.why = f"usage error: {sys.exc_info()[1] or 'see above'}"
-        reply = self.gather("exit", "exit status", {"status": int(session.exitstatus), "why": self.why})
+        why, halt = self.why, self._halt()
+        if why is None and halt:  # met after the last agreement about a test
+            why, session.exitstatus = halt["why"], pytest.ExitCode.INTERRUPTED
+        reply = self.gather("exit", "exit status", {"status": int(session.exitstatus), "why": why})
         session.exitstatus = reply["status"]
-        if reply.get("stop") and self.rank == 0 and (self.why or "Exit") not in reply["stop"]:
-            self.last_act.say(reply["stop"])
+        self._tell_stop(reply.get("stop"))
         try:
             result = yield
         except BaseException as error:
@@ -342,11 +364,23 @@ class RankedSession:
         self._agree_on_end(session, {"status": int(session.exitstatus)})
         return result
 
+    def _tell_stop(self, stop: str | None) -> None:
+        """Say on root why the session stopped, unless pytest does: it prints why root itself leaves."""
+        own = self.why or "Exit"
+        if stop and self.rank == 0 and own not in stop and stop not in own:
+            self.last_act.say(stop)
+
     def _agree_on_end(self, session: pytest.Session, mine: dict[str, Any]) -> None:
         """Once more one exit status: writing the reports may have failed, as `--benchmark-compare-fail` does."""
         session.exitstatus = self.gather("exit", "reports written", mine)["status"]
         if self.chronicle:
+            known = self.chronicle.problem
             self.chronicle.finish(int(session.exitstatus))
+            if self.chronicle.problem != known:
+                self.last_act.say(str(self.chronicle.problem))
+            if self._halt() and not self.chronicle.supervisor:
+                path = self.chronicle.path
+                self.last_act.say(f"finished tests are in {path}; go on with --pario-resume {path}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:

@@ -49,7 +49,8 @@ def locate(stack: Sequence[Sequence[object]]) -> Place | None:
     if not own:
         return Place("harness", Path(entries[-1][0]).name, entries[-1][1]) if entries else None
     file, line, function, source = own[-1]
-    what = _call_in(source) or ("test body" if function.startswith("test") else f"{function}()")
+    body = "test body" if function.startswith("test") else "module body" if function == "<module>" else f"{function}()"
+    what = _call_in(source) or body
     return Place(what, _shorten(file), line)
 
 

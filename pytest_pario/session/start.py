@@ -24,7 +24,7 @@ from pytest_pario.session.collecting import Collecting
 from pytest_pario.session.keys import OPTIONS, SESSION, WITHOUT_MPI
 from pytest_pario.session.launch import INHERITED, Launch, detect_launch, launch_key
 from pytest_pario.session.limits import start_limit_s, within_start_limit
-from pytest_pario.session.processes import host_key, start_time
+from pytest_pario.session.processes import host_key, shared_segments, start_time
 from pytest_pario.session.ranked import RankedSession
 from pytest_pario.session.scratch import check_directory, choose_directory
 from pytest_pario.session.wire import new_token
@@ -53,6 +53,9 @@ def start_session(config: pytest.Config) -> None:
         _check_world(launch)
         os.environ[INHERITED] = launch_key(os.environ)
         client, hosts = _join(hub, config.stash[OPTIONS])
+        if hub is not None:
+            for path in shared_segments():
+                client.tell("scratch", add=path)
     except BaseException:
         if hub is not None:
             hub.kill()
@@ -74,7 +77,7 @@ def _open_chronicle(config: pytest.Config, client: HubClient, hosts: list[dict[s
             check_directory(*choose_directory(config.stash[OPTIONS].directory, os.environ))
             _check_parameters(config.stash[OPTIONS])
             chronicle = Chronicle(config, client, hosts)
-        except ParioError as error:
+        except (ParioError, OSError) as error:
             problem = str(error)
     problem = client.gather("bcast", "journal", problem)["data"]
     if problem is not None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_pario.errors import ParameterError
+from pytest_pario.errors import JournalError, ParameterError
 from pytest_pario.session.journal import SUPERVISED, History, JournalLock, append_line, default_path, read_history
 from pytest_pario.session.launcher import Launcher
 from pytest_pario.session.processes import is_alive, kill_ranks
@@ -54,7 +54,7 @@ class Supervisor:
         for signum in STOP_SIGNALS:
             if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:  # nohup means it
                 signal.signal(signum, self._on_signal)
-        job, finished_before = 1, -1
+        job, finished_before = 1, len(self._history().finished)
         while True:
             status, output = self._run_job(job)
             history = self._history()
@@ -62,20 +62,25 @@ class Supervisor:
                 self._say_end(f"stopped by {signal.Signals(self.signalled).name}", history)
                 return 128 + self.signalled
             began = history.supervisor == self.token
-            if began and history.exitstatus is not None:
+            goes_on = began and history.again
+            if began and not goes_on and history.exitstatus is not None:
                 # the journal knows better why, but a job that failed after its last line did not succeed
                 return history.exitstatus or status
-            if began and history.stopped is not None:
+            if began and history.stopped is not None and not (goes_on and len(history.finished) > finished_before):
                 self._say_end(f"job {job} was stopped: {history.stopped}", history)
                 return 2
             if status == 0 and INFORMING & set(self.pytest_args):
                 return 0
-            culprit = ((history.abort or {}).get("nodeid") or history.running) if began else None
+            culprit = ((history.abort or {}).get("nodeid") or history.running) if began and not goes_on else None
             if culprit is None and (len(history.finished) <= finished_before or history.ranks is None):
                 self._say_end(f"job {job} ended with status {status} outside of any test; giving up", history)
                 return status or 3
             if culprit is not None:
-                self._convict(culprit, history, status, output)
+                try:
+                    self._convict(culprit, history, status, output)
+                except JournalError as error:
+                    self._say_end(f"job {job} ended with status {status} in {culprit}, and {error}", history)
+                    return status or 3
             finished_before = len(history.finished)
             total = f" of {history.selected}" if history.selected else ""
             done = len(history.finished) + (culprit is not None)

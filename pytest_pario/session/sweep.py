@@ -18,7 +18,7 @@ from pytest_pario.patterns.planning import period, plan
 from pytest_pario.report.sweep import beffio_hints_text, romio_hints_text, sweep_lines
 from pytest_pario.session.sweep_job import Place, Task, run_job
 from pytest_pario.units import format_bytes
-from pytest_pario.workloads.hints import relieve
+from pytest_pario.workloads.hints import classify_hints, relieve
 from pytest_pario.workloads.sweep.analysis import Swept, decide, interval, plain_swept, screen
 from pytest_pario.workloads.sweep.decision import draw_pairs
 from pytest_pario.workloads.sweep.matrix import HintSet, order_of
@@ -165,14 +165,23 @@ def _confirm(request: SweepRequest, task: Task, one: Swept, library: str) -> lis
             for hinted in (True, False) if number % 2 else (False, True):
                 around: Mapping[str, str] = {"ROMIO_HINTS": file.name} if hinted else {}
                 row = relieved if hinted else task.pattern
-                told = run_job(request.place, [Task(row, task.phase, plans)], [HintSet()], around)
-                rates[hinted] = statistics.median(told["found"][0]["rates"][0])
+                (told,) = run_job(request.place, [Task(row, task.phase, plans)], [HintSet()], around)["found"]
+                if hinted and (missing := _not_in_force(one.recommended.hints, told["in_force"]["0"])):
+                    return [f"{name}: not confirmed, the ROMIO_HINTS file did not act: {missing}"]
+                rates[hinted] = statistics.median(told["rates"][0])
             ratios.append(rates[True] / rates[False])
     seen = interval(ratios)
     return [
-        f"{name}: with ROMIO_HINTS {seen.ratio:.2f} [{seen.low:.2f}, {seen.high:.2f}] of the default in "
+        f"{name}: the hints of the file were in force; with ROMIO_HINTS "
+        f"{seen.ratio:.2f} [{seen.low:.2f}, {seen.high:.2f}] of the default in "
         f"{request.confirm} pairs of jobs, the sweep said {one.recommended.estimate.ratio:.2f}"
     ]
+
+
+def _not_in_force(hints: HintSet, in_force: Mapping[str, str]) -> str:
+    """What the file asked for and the job did not have, in words; empty where it had all (GEN-12)."""
+    outcomes = [one for one in classify_hints(hints.hints, in_force) if one.state in ("changed", "dropped")]
+    return "; ".join(f"{one.key}={one.requested} asked, {one.in_force or 'nothing'} in force" for one in outcomes)
 
 
 SHAPES = ("segmented", "strided", "strided_at_once")

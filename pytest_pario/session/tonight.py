@@ -30,20 +30,23 @@ class Tonight:
         self.failures: dict[str, tuple[str, str]] = {}
         """Kind and sentence of each test that failed, but for those below."""
         self.verdicts: set[str] = set()
-        """Tests that failed because they asserted a verdict which was false."""
-        self._false: dict[str, str] = {}
+        """Tests that failed because they asserted a verdict which was false; wrong bytes are a failure."""
+        self._false: dict[str, Verdict] = {}
 
     def note_verdict(self, nodeid: str, verdict: Verdict) -> None:
         """A test asked for its verdict."""
         if not verdict:
-            self._false[nodeid] = verdict.sentence
+            self._false[nodeid] = verdict
 
     def note_report(self, report: pytest.TestReport) -> None:
         """A phase of a test ended."""
         if not report.failed:
             return
-        sentence = self._false.get(report.nodeid)
-        if sentence is not None and sentence[:ASSERTED] in report.longreprtext:
+        verdict = self._false.get(report.nodeid)
+        asserted = verdict is not None and verdict.sentence[:ASSERTED] in report.longreprtext
+        if verdict is not None and asserted and verdict.state == "damaged":
+            self.failures.setdefault(report.nodeid, ("damaged", verdict.sentence))
+        elif asserted:
             self.verdicts.add(report.nodeid)
         else:
             self.failures.setdefault(report.nodeid, describe_failure(report))

@@ -64,7 +64,10 @@ class Watch:
     status: int = 1
     stacks: dict[int, list[Any]] = field(default_factory=dict)
     step_until: float | None = None
-    first_arrival: float | None = None
+    step: str = "start"
+    """What the session does where no test runs."""
+    step_began: float | None = None
+    """When all ranks last met, or root began a step; None until all have joined."""
     first_failure: float | None = None
     exit_status: int | None = None
     signalled: float | None = None
@@ -86,6 +89,7 @@ class Watch:
         handler = {
             "gather": self._on_gather,
             "test": self._on_test,
+            "step": self._on_step,
             "stack": self._on_stack,
             "signal": self._on_signal,
             "quit": self._on_quit,
@@ -95,6 +99,10 @@ class Watch:
             self.end(f"rank {rank} sent an unknown message {message.get('op')!r}", status=3)
         else:
             handler(rank, message)
+
+    def on_joined(self, now: float) -> None:
+        """All ranks are there: from now on each step of the session has its time."""
+        self.step_began = now
 
     def on_eof(self, rank: int, now: float) -> None:
         """A connection of `rank` was closed."""
@@ -141,10 +149,11 @@ class Watch:
             return self.step_until
         if self.stopping is not None:
             return self.step_until
+        if self.left:
+            return None
         limits = []
         timeout_s = self.running.timeout_s if self.running else self.timeout_s
-        # a phase counts from its start; a step of the session from the first rank that waits for the others
-        since = self.running.since if self.running else self.first_arrival
+        since = self.running.since if self.running else self.step_began
         if timeout_s > 0 and since is not None:
             limits.append(since + timeout_s)
         if self.first_failure is not None:
@@ -163,7 +172,6 @@ class Watch:
             self._reply(rank, {"stop": self.stopping})
             return
         self.arrived[rank] = message
-        self.first_arrival = self.first_arrival or self.now
         if kind in ("phase", "subtest") and data.get("outcome") == "failed" and self.first_failure is None:
             self.first_failure = self.now
         if len(self.arrived) == self.size:
@@ -180,6 +188,9 @@ class Watch:
             self.end(f"the ranks are out of step: {told}", status=3)
             return
         arrived = [self.arrived[rank] for rank in range(self.size)]
+        if arrived[0]["kind"] not in ("exit", "leave") and any(message.get("halt") for message in arrived):
+            self._halt(arrived)
+            return
         self._begin_round()
         getattr(self, f"_complete_{arrived[0]['kind']}")(arrived)
 
@@ -244,7 +255,7 @@ class Watch:
         status = next(iter(raised), self.exit_status)
         if status is None:
             status = max(statuses, key=lambda value: telling.get(value, 7))
-        self.running = None
+        self.running, self.step = None, "reports"
         if self.stopping is not None:
             # all tests have stopped; reports and large files to remove get the time of any other step
             self.step_until = self.now + self.timeout_s if self.timeout_s > 0 else None
@@ -260,6 +271,10 @@ class Watch:
         """Root announces a test, or with an empty name that none runs any more."""
         nodeid, timeout_s = str(message["nodeid"]), float(message.get("timeout_s", self.timeout_s))
         self.running = Running(nodeid, "setup", timeout_s, self.now) if nodeid else None
+
+    def _on_step(self, _rank: int, message: Message) -> None:
+        """Root begins something between two meetings that has a time of its own."""
+        self.step, self.step_began = str(message["name"]), self.now
 
     # --- watchdog -----------------------------------------------------------------------------------------------
 
@@ -307,10 +322,10 @@ class Watch:
             self.exit_status = 2
             self._stop(f"{name} at {name_ranks([rank])}")
 
-    def _stop(self, reason: str, but: int | None = None) -> None:
+    def _stop(self, reason: str, but: int | None = None, again: bool = False) -> None:
         """End the session in order: ranks that wait are released, ranks that run are interrupted."""
         self.stopping, self.step_until = reason, self.now + self.stop_s
-        self.journal_lines.append({"event": "stop", "reason": reason, "nodeid": self._nodeid()})
+        self.journal_lines.append({"event": "stop", "reason": reason, "nodeid": self._nodeid(), "again": again})
         leaving = {rank: one for rank, one in self.arrived.items() if one["kind"] in ("exit", "leave")}
         for rank in self._present() - {but} - set(leaving):
             if rank in self.arrived:
@@ -319,6 +334,13 @@ class Watch:
                 self.outbox.append((rank, ALARM, {"op": "interrupt", "why": reason, "stop": reason}))
         self._begin_round()
         self.arrived = leaving
+
+    def _halt(self, arrived: list[Message]) -> None:
+        """Stop where all ranks have met, because one of them cannot go on with the tests."""
+        halts = {rank: message["halt"] for rank, message in enumerate(arrived) if message.get("halt")}
+        first = next(iter(halts.values()))
+        self.exit_status = 2
+        self._stop(f"{name_ranks(halts)}: {first['why']}", again=bool(first.get("again")))
 
     def _on_quit(self, rank: int, message: Message) -> None:
         """A rank's last word before `os._exit`; without it the launcher may close others' connections first."""
@@ -379,7 +401,7 @@ class Watch:
     # --- small things -------------------------------------------------------------------------------------------
 
     def _begin_round(self) -> None:
-        self.arrived, self.first_arrival, self.first_failure = {}, None, None
+        self.arrived, self.step_began, self.first_failure = {}, self.now, None
         if self.mode in ("asking", "interrupting"):
             self.mode = "running"
 
@@ -399,7 +421,7 @@ class Watch:
         if self._nodeid() and self.running:
             return f"{self.running.nodeid} [{self.running.phase}]"
         labels = sorted({str(message.get("label", "")) for message in self.arrived.values()} - {""})
-        return f"the session ({', '.join(labels) or 'between tests'})"
+        return f"the session ({', '.join(labels) or ('between tests' if self.running else self.step)})"
 
     def _introduce(self, rank: int) -> str:
         return str(self.peers.get(rank, f"rank {rank}"))

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.schemes.resonance import peak_segment
-from pytest_pario.simulate.experiments import Interference, interfere, scaling
+from pytest_pario.simulate.experiments import Interference, guidance, interfere, scaling
 from pytest_pario.simulate.storage import Storage
 
 PAUSES = (1.0, 0.3, 0.1, 0.03, 0.0)
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
+MAX_ACCS = (0, 1, 2, 4, 8)
+"""Of the access-range hint; 0 gives none (GPFS-25)."""
+TASKS = (1, 2, 4, 8)
 BOTH = ("resonant", "collective")
 
 
@@ -29,6 +32,12 @@ def expected_peaks(storage: Storage, processes: Sequence[int]) -> dict[int, floa
 def interference_rows(storage: Storage) -> dict[str, list[Interference]]:
     """Both schemes beside a program that computes less and less."""
     return {scheme: [interfere(scheme, pause, storage) for pause in PAUSES] for scheme in BOTH}
+
+
+def guidance_rows(storage: Storage, processes: Sequence[int] = TASKS) -> dict[int, dict[int, float]]:
+    """The access-range benchmark by max_acc and number of processes: time without the hint over time with it."""
+    plain = {n: guidance(0, storage, n).seconds for n in processes}
+    return {acc: {n: plain[n] / guidance(acc, storage, n).seconds for n in processes} for acc in MAX_ACCS if acc}
 
 
 def scaling_rows(storage: Storage, counts: Sequence[int] = COUNTS) -> dict[str, dict[int, float]]:

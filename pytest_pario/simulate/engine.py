@@ -2,9 +2,11 @@
 
 A process is a generator that yields what it does next and is resumed when that is done:
 
-    ("move", sub-requests, writes)   ask the nodes, and wait for all answers
-    ("wait", seconds)                compute, or hold a link
-    ("meet", key, count)             wait until `count` processes have come
+    ("move", sub-requests, writes)           ask the nodes, and wait for all answers
+    ("move", sub-requests, writes, server)   the same by the links and with the lock tokens of another process
+    ("prefetch", sub-requests)               have nodes read them into memory, and go on
+    ("wait", seconds)                        compute, or hold a link
+    ("meet", key, count)                     wait until `count` processes have come
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ class Node:
     """Lock tokens that were taken away from another client."""
     holders: dict[int, int] = field(default_factory=dict)
     """Client that holds the token of each locked block."""
+    ahead: dict[tuple[int, int], list[list[Any]] | None] = field(default_factory=dict)
+    """Ranges that were asked for ahead: requests that wait for one, or None when it is in memory."""
 
 
 class Engine:
@@ -98,7 +102,10 @@ class Engine:
             self.finished_s[number] = self.now
             return
         if step[0] == "move":
-            self._ask(number, step[1], step[2])
+            self._ask(number, step[1], step[2], *step[3:])
+        elif step[0] == "prefetch":
+            self._ask_ahead(step[1])
+            self._push(self.now, RESUME, number, None)
         elif step[0] == "wait":
             self._push(self.now + step[1], RESUME, number, None)
         else:
@@ -108,24 +115,42 @@ class Engine:
                 for one in self._waiting.pop(step[1]):
                     self._push(self.now, RESUME, one, None)
 
-    def _ask(self, client: int, requests: list[tuple[int, int, int]], writes: bool) -> None:
+    def _ask(self, client: int, requests: list[tuple[int, int, int]], writes: bool, server: int | None = None) -> None:
         if not requests:
             self._push(self.now, RESUME, client, None)
             return
-        half, jitter, ticket = self.storage.overhead_s / 2, self.storage.jitter_s, [len(requests), 0.0]
+        ticket, server = [len(requests), 0.0, client], client if server is None else server
         for node, local, size in requests:
-            # o / 2 and an exponential delay before the node has it
-            delay = half + (self._random.expovariate(1 / jitter) if jitter else 0.0)
-            self._push(self.now + delay, ARRIVE, node, [client, local, size, ticket, writes])
+            self._push(self.now + self._travel_s(), ARRIVE, node, [server, local, size, ticket, writes])
+
+    def _ask_ahead(self, requests: list[tuple[int, int, int]]) -> None:
+        for node, local, size in requests:
+            if (local, size) not in self.nodes[node].ahead:
+                self.nodes[node].ahead[local, size] = []
+                self._push(self.now + self._travel_s(), ARRIVE, node, [None, local, size, (local, size), AHEAD])
+
+    def _travel_s(self) -> float:
+        """Half of the overhead and an exponential delay before a node has a request."""
+        jitter = self.storage.jitter_s
+        return self.storage.overhead_s / 2 + (self._random.expovariate(1 / jitter) if jitter else 0.0)
 
     def _arrive(self, number: int, request: list[Any]) -> None:
-        if request[WRITES] and request[WRITES] is not SHIPPED:
+        if request[WRITES] is True:
             # the data of a write come before the disk can have them
             end = self._ship(number, request[CLIENT], request[LEFT])
             request[WRITES] = SHIPPED
             self._push(end, ARRIVE, number, request)
             return
         node = self.nodes[number]
+        place = (request[LOCAL], request[LEFT])
+        if node.ahead and not request[WRITES] and place in node.ahead:
+            waiting = node.ahead[place]
+            if waiting is None:
+                del node.ahead[place]
+                self._deliver(number, request)
+            else:
+                waiting.append(request)
+            return
         node.queue.append(request)
         if not node.busy:
             self._serve(number, node)
@@ -137,12 +162,12 @@ class Engine:
         if at == node.head:
             # read-ahead has as much as the disk could read while it was idle (SIM-05)
             idle_s = self.now - node.idle_since
-            ahead = 0.0 if request[WRITES] else min(storage.read_ahead, idle_s * storage.disk_rate)
+            ahead = 0.0 if request[WRITES] == SHIPPED else min(storage.read_ahead, idle_s * storage.disk_rate)
             service_s = max(0.0, size - ahead) / storage.disk_rate
         else:
             service_s = storage.seek_s + size / storage.disk_rate
             node.discontinuities += 1
-        if request[WRITES] and storage.lock_unit:
+        if request[WRITES] == SHIPPED and storage.lock_unit:
             service_s += self._take_tokens(node, request[CLIENT], at, size)
         node.head, node.busy = at + size, True
         request[LOCAL], request[LEFT] = at + size, request[LEFT] - size
@@ -160,18 +185,39 @@ class Engine:
 
     def _piece_read(self, number: int, detail: Any) -> None:
         request, size = detail
-        node, ticket = self.nodes[number], request[TICKET]
+        node, kind = self.nodes[number], request[WRITES]
         node.busy, node.idle_since = False, self.now
-        end = self.now if request[WRITES] else self._ship(number, request[CLIENT], size)
-        ticket[1] = max(ticket[1], end)
+        if kind != AHEAD:
+            self._answer(request, self.now if kind else self._ship(number, request[CLIENT], size))
+        elif not request[LEFT]:
+            self._keep_ahead(number, node, request[TICKET])
         if request[LEFT]:
             node.queue.append(request)
-        else:
-            ticket[0] -= 1
-            if not ticket[0]:
-                self._push(ticket[1] + self.storage.overhead_s / 2, RESUME, request[CLIENT], None)
         if node.queue:
             self._serve(number, node)
+
+    def _answer(self, request: list[Any], end: float) -> None:
+        """A piece is over at `end`; the last one of a step lets its process go on."""
+        ticket = request[TICKET]
+        ticket[1] = max(ticket[1], end)
+        if not request[LEFT]:
+            ticket[0] -= 1
+            if not ticket[0]:
+                self._push(ticket[1] + self.storage.overhead_s / 2, RESUME, ticket[2], None)
+
+    def _keep_ahead(self, number: int, node: Node, place: tuple[int, int]) -> None:
+        """A range is in memory: for those who wait for it, or for who comes."""
+        waiting = node.ahead.pop(place)
+        for one in waiting or ():
+            self._deliver(number, one)
+        if not waiting:
+            node.ahead[place] = None
+
+    def _deliver(self, number: int, request: list[Any]) -> None:
+        """Send what is in memory."""
+        end = self._ship(number, request[CLIENT], request[LEFT])
+        request[LEFT] = 0
+        self._answer(request, end)
 
     def _ship(self, number: int, client: int, size: int) -> float:
         """Both links are busy from the time that both are free (SIM-06); returns when the piece is over."""
@@ -181,5 +227,5 @@ class Engine:
         return end
 
 
-SHIPPED = 2
-"""State of a write whose data the node has."""
+SHIPPED, AHEAD = 2, 3
+"""A write whose data the node has; a read that nobody waits for yet."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from pytest_pario.errors import ParameterError
+from pytest_pario.patterns.scattered import Scattered
 from pytest_pario.patterns.strided import Strided
+from pytest_pario.schemes.prefetch import FilePrefetcher
 from pytest_pario.schemes.resonance import SEGMENTS_PER_CALL
 from pytest_pario.simulate.engine import Engine, Process
+from pytest_pario.simulate.guided import guided
+from pytest_pario.simulate.partitioned import PartitionedFile
 from pytest_pario.simulate.programs import Program, start
 from pytest_pario.simulate.storage import Storage
 from pytest_pario.units import GiB, KiB, MiB
@@ -18,6 +23,10 @@ SEGMENTS = tuple(size * KiB for size in (32, 64, 128, 256, 512, 1024))
 SEEDS = (1, 2, 3)
 ELSEWHERE = 1 << 40
 """Where on each disk a second file lies."""
+MAX_PRE, FILE_LIMIT = 8, 32
+"""Ranges that a process may have asked for ahead, and that a file may have at once."""
+RANGE_BLOCKS = 100
+"""Blocks of each process in the access-range benchmark (GPFS-25)."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,8 @@ class Result:
     discontinuities: int
     """Of all nodes and programs together."""
     revocations: int = 0
+    restarts: int = 0
+    """How often a partitioning began anew."""
 
     @property
     def rate(self) -> float:
@@ -38,8 +49,12 @@ class Result:
 
 def run(program: Program, scheme: str, storage: Storage, seed: int = 1) -> Result:
     """One program alone."""
+    return _run(start(program, scheme, storage), storage, seed)
+
+
+def _run(processes: Sequence[Process], storage: Storage, seed: int) -> Result:
     engine = Engine(storage, seed)
-    for process in start(program, scheme, storage):
+    for process in processes:
         engine.add(process)
     seconds = engine.run()
     return Result(
@@ -172,10 +187,35 @@ def scaling(
 
 def contention(scheme: str, record: int, storage: Storage, n: int = 4, seed: int = 1) -> Result:
     """Interleaved small writes to shared blocks: every lock token goes back and forth unless an agent keeps it."""
+    return run(_contending(record, storage, n), scheme, storage, seed)
+
+
+def repartition(record: int, buffer: int, storage: Storage, n: int = 4, seed: int = 1) -> Result:
+    """The same writes to a partitioned file twice, the second time with another IBM_io_buffer_size (GPFS-41)."""
+    file = PartitionedFile(_contending(record, storage, n), storage, (buffer,))
+    found = _run(file.processes(), storage, seed)
+    return dataclasses.replace(found, restarts=file.directives.restarts)
+
+
+def _contending(record: int, storage: Storage, n: int) -> Program:
     if not storage.lock_unit:
         raise ParameterError("storage.lock_unit", 0, "positive: without locks there is no contention", "simulation")
-    program = Program(Strided(record, per_call=SEGMENTS_PER_CALL), n, 8 * MiB, writes=True)
-    return run(program, scheme, storage, seed)
+    return Program(Strided(record, per_call=SEGMENTS_PER_CALL), n, 8 * MiB, writes=True)
+
+
+def guidance(
+    max_acc: int, storage: Storage, n: int, *, max_pre: int = MAX_PRE, limit: int = FILE_LIMIT, seed: int = 1
+) -> Result:
+    """The access-range benchmark: two sub-blocks of each of many scattered blocks, with the hint or without (GPFS-24).
+
+    A block is a striping unit; what is read of it is the range that covers its sub-blocks.
+    """
+    if n < 1:
+        raise ParameterError("processes", n, "1 or more", "simulation")
+    sub = storage.unit // 16
+    layout = Scattered(storage.unit, RANGE_BLOCKS * n, seed=seed, sub=(2, sub))
+    program = Program(layout, n, layout.dealt * 2 * sub)
+    return _run(guided(program, storage, FilePrefetcher(limit, max_pre), max_pre, max_acc), storage, seed)
 
 
 def _count_bytes(engine: Engine, processes: Sequence[Process]) -> dict[int, int]:

@@ -16,6 +16,7 @@ from pytest_pario.schemes.ranges import call_of, union_of
 from pytest_pario.schemes.shipping import plan_shipping
 from pytest_pario.schemes.timed import is_ordered, timed_sets, turn_of
 from pytest_pario.simulate.engine import Process, Step
+from pytest_pario.simulate.partitioned import PartitionedFile
 from pytest_pario.simulate.storage import Storage
 
 Ranges = list[tuple[int, int]]
@@ -172,7 +173,7 @@ PLANS: Mapping[str, Plan] = {
     "resonant": plan_resonant,
     "data_shipping": plan_data_shipping,
 }
-SCHEMES = ("independent", *PLANS)
+SCHEMES = ("independent", *PLANS, "partitioned")
 
 
 def start(program: Program, scheme: str, storage: Storage, key: object = 0) -> list[Process]:
@@ -180,6 +181,8 @@ def start(program: Program, scheme: str, storage: Storage, key: object = 0) -> l
     ranks = range(program.processes)
     if scheme == "independent":
         return [independent(program, storage, rank) for rank in ranks]
+    if scheme == "partitioned":
+        return PartitionedFile(program, storage, key=key).processes()
     if scheme not in PLANS:
         raise ParameterError("scheme", scheme, f"one of {', '.join(SCHEMES)}", "simulation")
     shared = _Shared(PLANS[scheme](program, storage, requests) for requests in program.calls())

@@ -26,20 +26,27 @@ class AheadReader:
         """Most ranges that were under way at once."""
 
     def hint(self, soon: Sequence[Range], finished: Sequence[Range]) -> int:
-        """Ask for ranges; those finished are forgotten."""
+        """Ask for ranges; those finished were forgotten when they were taken in."""
         for one in soon:
             self._under_way[one] = self._site.file.start_read(one[0], self._place(one))
-        for one in finished:
-            self._under_way.pop(one, None)
         self.most = max(self.most, len(self._under_way))
         return len(soon)
 
     def take_in(self, one: Range) -> None:
         """Wait for a range."""
-        pending = self._under_way.get(one)
+        pending = self._under_way.pop(one, None)
         moved = pending.wait() if pending is not None else self._site.file.read_at(one[0], self._place(one))
         if moved != one[1]:
             self._site.errors.append(ShortTransferError("read", one[0], one[1], moved))
+
+    def settle(self) -> None:
+        """Wait for whatever is still under way, for its buffer is used again; errors are noted."""
+        while self._under_way:
+            _, pending = self._under_way.popitem()
+            try:
+                pending.wait()
+            except Exception as error:
+                self._site.errors.append(error)
 
     def _place(self, one: Range) -> Bytes:
         run = int(np.searchsorted(self._runs.begins, one[0], side="right")) - 1
@@ -59,3 +66,5 @@ def read_ahead(site: Site, runs: Runs, buffer: Bytes, block: int, guide: Guide) 
             reader.take_in(one)
     except Exception as error:
         site.errors.append(error)
+    finally:
+        reader.settle()

@@ -28,7 +28,7 @@ from pytest_pario.strategies.parcels import (
 )
 from pytest_pario.strategies.protocol import Movement, Site
 from pytest_pario.strategies.routes import Route
-from pytest_pario.strategies.runs import Runs, lay_runs
+from pytest_pario.strategies.runs import Runs, lay_runs, sieve_gap
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -70,7 +70,7 @@ def _write_round(site: Site, moved: Movement, route: Route, number: int, parcels
             copy_pieces(message, np.cumsum(lengths) - lengths, lengths, moved.memory, places)
         requests.append(comm.Isend(message, agent, DATA))
     laid = attempt(site, lambda: _lay(site, route, number, parcels.theirs))
-    complete = laid is not None and fill_holes(site, *laid)
+    complete = laid is not None and fill_holes(site, *laid, route.most_runs)
     wait_all(requests)
     if laid is not None and complete:
         complete = bool(
@@ -78,7 +78,7 @@ def _write_round(site: Site, moved: Movement, route: Route, number: int, parcels
         )
     wait_for_turn(comm, route.turn)
     if laid is not None and complete:
-        write_runs(site, *laid)
+        write_runs(site, *laid, route.most_runs)
     pass_turn(comm, route.turn)
 
 
@@ -90,7 +90,7 @@ def _read_round(site: Site, moved: Movement, route: Route, number: int, parcels:
     if laid is not None and route.guide is not None:
         read_ahead(site, *laid, route.map.unit, route.guide)
     elif laid is not None:
-        read_runs(site, *laid, complete=True)
+        read_runs(site, *laid, route.most_runs, complete=True)
     pass_turn(comm, route.turn)
     if laid is not None:
         attempt(site, lambda: _give_out(site, moved, number, parcels.theirs, laid))
@@ -107,7 +107,8 @@ def _lay(site: Site, route: Route, number: int, theirs: list[Parcel]) -> Laid:
     """How this agent will touch the file in a round, and the buffer for it."""
     parts = [parcel.round(number) for parcel in theirs]
     offsets, lengths = (np.concatenate([part[column] for part in parts]) for column in range(2))
-    runs = lay_runs(offsets, lengths, route.blocks_of(offsets), route.gap, join=route.join)
+    gap = sieve_gap(lengths) if route.gap is None else route.gap
+    runs = lay_runs(offsets, lengths, route.blocks_of(offsets), gap, join=route.join)
     return runs, site.room("agent", runs.total_bytes)
 
 

@@ -16,7 +16,7 @@ from pytest_pario.errors import RemoteTaskError
 from pytest_pario.model import Int64
 from pytest_pario.schemes.partition import Pieces
 from pytest_pario.strategies.protocol import Movement, Site
-from pytest_pario.strategies.routes import Rounds, Route, agree_on_rounds
+from pytest_pario.strategies.routes import FEW_ROUNDS, Rounds, Route
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -66,6 +66,22 @@ def prepare_together(site: Site, action: Callable[[], T]) -> T:
     return result
 
 
+def agree_on_rounds(site: Site, route: Route, pieces: Pieces | None) -> Rounds:
+    """The rounds in which anybody has bytes; all leave where one could not cut its `pieces` (None).
+
+    A call may reach from the first to the last byte of a huge file and touch little of it.
+    """
+    if route.rounds <= FEW_ROUNDS:
+        return Rounds(route, np.arange(route.rounds, dtype=np.int64))
+    mine = attempt(site, lambda: np.unique(route.round_of(pieces.blocks))) if pieces is not None else None
+    counts = np.empty(site.comm.size, dtype=np.int64)
+    site.comm.Allgather(np.array([mine.size if mine is not None else -1], dtype=np.int64), counts)
+    leave_if_any(site, (counts < 0).astype(np.int64), mine is None)
+    found = np.empty(int(counts.sum()), dtype=np.int64)
+    site.comm.Allgatherv(mine, [found, counts])
+    return Rounds(route, np.unique(found))
+
+
 @dataclass(frozen=True, eq=False)
 class Parcel:
     """Pieces that one rank has with one agent, in the order in which their bytes travel; cut by round."""
@@ -104,12 +120,11 @@ def swap_parcels(site: Site, moved: Movement, route: Route) -> Parcels:
     """Cut, pack and tell the agents; the buffers of all messages are there afterwards, or all ranks have left."""
     comm = site.comm
     pieces = attempt(site, lambda: route.map.cut(moved.offsets, moved.lengths))
-    rounds = agree_on_rounds(comm, route, pieces.blocks if pieces is not None else None)
-    mine = attempt(site, lambda: _pack(moved, rounds, pieces, comm.size)) if rounds and pieces is not None else None
+    rounds = agree_on_rounds(site, route, pieces)
+    mine = attempt(site, lambda: _pack(moved, rounds, pieces, comm.size)) if pieces is not None else None
     told = _tell_sizes(comm, mine)
     leave_if_any(site, (told[:, 0] < 0).astype(np.int64), mine is None)
     assert mine is not None
-    assert rounds is not None
     lists = prepare_together(site, lambda: _make_room(site, mine, told))
     _swap_lists(comm, mine, lists)
     theirs = [mine[rank] if rank == comm.rank else _opened(rounds, *pair) for rank, pair in enumerate(lists)]

@@ -10,6 +10,7 @@ import numpy as np
 from pytest_pario.model import Int64
 from pytest_pario.patterns.payload import allocate
 from pytest_pario.patterns.pieces import Bytes
+from pytest_pario.strategies.runs import Runs
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -36,6 +37,12 @@ class File(Protocol):
 
     def start_read(self, offset: int, out: Bytes) -> Pending:
         """Ask for a read and go on."""
+
+    def start_list(self, runs: Runs, data: Bytes, *, writes: bool) -> Pending | None:
+        """Ask for all runs by one request and go on; None where the file takes no lists, or not this one."""
+
+    def settle(self) -> None:
+        """Give back what the file keeps for itself, when all calls are made; it can be used again."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,6 @@ from pytest_pario.strategies.own import Joining, move_directly, start_directly, 
 from pytest_pario.strategies.parcels import attempt
 from pytest_pario.strategies.protocol import Movement, Site, gather_ranges
 from pytest_pario.strategies.routes import AT_ONCE, Route
-from pytest_pario.strategies.runs import SIEVE_GAP
 from pytest_pario.strategies.second_phase import read_twice
 
 
@@ -88,8 +87,8 @@ class Resonant:
 
     def _joined(self, bound: PartitionMap, first: int, end: int, each: int, turn: Turn = AT_ONCE) -> Route:
         merge = self._settings.merge
-        per_round = max(1, self._settings.buffer // each)
-        return Route(bound, first, end, per_round, SIEVE_GAP if merge else 0, merge, turn=turn)
+        per_round = max(1, self._settings.buffer_bytes // each)
+        return Route(bound, first, end, per_round, None if merge else 0, merge, LIST_LIMIT, turn=turn)
 
     def _take_turns(self, site: Site, moved: Movement, shares: Int64, *, ordered: bool, scattered: bool) -> None:
         """Wait for those before, ask for the own bytes, pause, and let the next go on (RES-20, RES-22).
@@ -100,17 +99,17 @@ class Resonant:
         serial = scattered and not ordered
         fixed: Order | None = "ranks" if serial else "groups" if self._settings.scheme == "timed" else None
         turn = _turn(site.comm.rank, (shares > 0).tobytes(), self._nodes, fixed)
-        joining = Joining(self._unit, alone=ordered or serial, touching=self._settings.merge)
+        joining = Joining(self._unit, ordered or serial, self._settings.merge, LIST_LIMIT)
         wait_for_turn(site.comm, turn)
         if serial or not turn.after:
             # nobody waits for the requests to be on their way
-            move_directly(site, moved, joining, self._settings.buffer)
+            move_directly(site, moved, joining, self._settings.buffer_bytes)
             self._let_next(site, turn)
             return
         # what the buffer cannot hold is over before the last part is asked for
-        *early, last = attempt(site, lambda: list(windows(moved, self._settings.buffer))) or [moved]
+        *early, last = attempt(site, lambda: list(windows(moved, self._settings.buffer_bytes))) or [moved]
         for part in early:
-            move_directly(site, part, joining, self._settings.buffer)
+            move_directly(site, part, joining, self._settings.buffer_bytes)
         under_way = start_directly(site, last, joining)
         time.sleep(self._settings.delay_s)
         self._let_next(site, turn)

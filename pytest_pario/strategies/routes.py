@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pytest_pario.model import Int64
 from pytest_pario.schemes.partition import PartitionMap
-from pytest_pario.schemes.ranges import NONE
 from pytest_pario.schemes.timed import Turn
-from pytest_pario.strategies.runs import SIEVE_GAP
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
+from pytest_pario.strategies.runs import RUNS_AT_ONCE
 
 AT_ONCE = Turn()
 """The turn of an agent that has its nodes to itself."""
@@ -41,10 +36,12 @@ class Route:
     """One past the last."""
     blocks_per_round: int = 1
     """Blocks that an agent serves at once."""
-    gap: int = SIEVE_GAP
-    """Longest hole inside a block that an agent moves along."""
+    gap: int | None = None
+    """Longest hole inside a block that an agent moves along; None lets the lengths of its pieces say."""
     join: bool = True
     """Whether pieces that touch are one run."""
+    most_runs: int = RUNS_AT_ONCE
+    """Runs that an agent asks for in one list."""
     guide: Guide | None = None
     """How an agent reads ahead; None reads range after range."""
     turn: Turn = AT_ONCE
@@ -90,20 +87,3 @@ class Rounds:
         found = self.route.round_of(blocks)
         # where all rounds are gone through a round has its own number
         return found if self.count == self.route.rounds else np.searchsorted(self.numbers, found)
-
-
-def agree_on_rounds(comm: MPI.Intracomm, route: Route, blocks: Int64 | None) -> Rounds | None:
-    """The rounds in which anybody has bytes; None on all ranks where one could not say (`blocks` is None).
-
-    A call may reach from the first to the last byte of a huge file and touch little of it.
-    """
-    if route.rounds <= FEW_ROUNDS:
-        return Rounds(route, np.arange(route.rounds, dtype=np.int64))
-    mine = np.unique(route.round_of(blocks)) if blocks is not None else NONE
-    counts = np.empty(comm.size, dtype=np.int64)
-    comm.Allgather(np.array([mine.size if blocks is not None else -1], dtype=np.int64), counts)
-    if (counts < 0).any():
-        return None
-    found = np.empty(int(counts.sum()), dtype=np.int64)
-    comm.Allgatherv(mine, [found, counts])
-    return Rounds(route, np.unique(found))

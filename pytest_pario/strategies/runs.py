@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from pytest_pario.model import Int64
 from pytest_pario.schemes.ranges import NONE
 
 SIEVE_GAP = 4096
-"""Holes of up to a page cost less to move along than a call of their own."""
+"""Holes of up to a page cost less to move along than a request of their own."""
+SHORT_GAP = 4 * SIEVE_GAP
+"""The same where pieces are short: what is read again to write holes back is then little more than the holes."""
+RUNS_AT_ONCE = 65536
+"""What a list takes where no filesystem limits it, so that its description stays small."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +38,28 @@ class Runs:
         """Size of the buffer."""
         return int(self.sizes.sum())
 
+    def some(self, which: slice | npt.NDArray[np.bool_]) -> Runs:
+        """Some of the runs, in the same buffer; the pieces are left out."""
+        return Runs(self.begins[which], self.sizes[which], self.places[which], self.has_holes[which], NONE)
 
-def lay_runs(offsets: Int64, lengths: Int64, blocks: Int64, gap: int = SIEVE_GAP, *, join: bool = True) -> Runs:
+    def lists(self, most_runs: int, most_bytes: int) -> Iterator[Runs]:
+        """The runs in lists of so many runs and bytes at most; a run that is longer is a list of its own."""
+        ends = np.concatenate(([0], np.cumsum(self.sizes)))
+        begin, count = 0, self.begins.size
+        while begin < count:
+            fits = int(np.searchsorted(ends, ends[begin] + most_bytes, side="right")) - 1
+            end = min(begin + most_runs, max(fits, begin + 1))
+            yield self.some(slice(begin, end))
+            begin = min(end, count)
+
+
+def sieve_gap(lengths: Int64) -> int:
+    """The longest hole that is moved along between pieces of these lengths."""
+    is_short = lengths.size > 0 and int(lengths.sum()) <= SIEVE_GAP * lengths.size
+    return SHORT_GAP if is_short else SIEVE_GAP
+
+
+def lay_runs(offsets: Int64, lengths: Int64, blocks: Int64, gap: int, *, join: bool = True) -> Runs:
     """Join pieces that touch, or that have a hole of at most `gap` between them inside one block.
 
     An agent has its blocks to itself, so that it may move along the holes inside of them; never across a border.

@@ -9,6 +9,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pytest_pario.model import Int64
 from pytest_pario.patterns.pieces import copy_pieces
@@ -16,9 +17,16 @@ from pytest_pario.schemes.partition import Pieces
 from pytest_pario.schemes.ranges import merge_ranges
 from pytest_pario.strategies.exchange import pass_turn, wait_for_turn
 from pytest_pario.strategies.own import Joining, move_directly, start_directly
-from pytest_pario.strategies.parcels import AbandonedError, attempt, leave_if_any, noting, prepare_together
+from pytest_pario.strategies.parcels import (
+    AbandonedError,
+    agree_on_rounds,
+    attempt,
+    leave_if_any,
+    noting,
+    prepare_together,
+)
 from pytest_pario.strategies.protocol import Movement, Site
-from pytest_pario.strategies.routes import Rounds, Route, agree_on_rounds
+from pytest_pario.strategies.routes import Rounds, Route
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -27,11 +35,10 @@ if TYPE_CHECKING:
 def read_twice(site: Site, moved: Movement, route: Route) -> None:
     """One collective read, in rounds of an agent's buffer."""
     pieces = attempt(site, lambda: route.map.cut(moved.offsets, moved.lengths))
-    rounds = agree_on_rounds(site.comm, route, pieces.blocks if pieces is not None else None)
     with contextlib.suppress(AbandonedError):
-        begins, spans = _told_to_agents(site, route, pieces if rounds is not None else None)
+        rounds = agree_on_rounds(site, route, pieces)
+        begins, spans = _told_to_agents(site, route, pieces)
         assert pieces is not None
-        assert rounds is not None
         places = moved.places[pieces.owners] + pieces.offsets - moved.offsets[pieces.owners]
         wanted = Movement(begins, np.zeros_like(begins), spans, moved.memory, writes=False)
         needed = Movement(pieces.offsets, places, pieces.lengths, moved.memory, writes=False)
@@ -41,18 +48,24 @@ def read_twice(site: Site, moved: Movement, route: Route) -> None:
 
 def _one_round(site: Site, route: Route, wanted: Movement, needed: Movement) -> None:
     """Synchronise after the requests were sent, not after the data came."""
-    joining = Joining(route.map.unit, touching=route.join)
+    joining = Joining(route.map.unit, touching=route.join, most_runs=route.most_runs)
     wait_for_turn(site.comm, route.turn)
     fetch = attempt(site, lambda: _with_buffer(site, wanted))
     first = start_directly(site, fetch, joining) if fetch is not None else None
-    pass_turn(site.comm, route.turn)
-    site.comm.Barrier()
-    with noting(site):
-        own = route.map.server_of(route.blocks_of(needed.offsets)) == site.comm.rank
-        move_directly(site, _chosen(needed, ~own), joining)
-        if first is not None and fetch is not None:
-            first.complete()
-            _hand_over(fetch, _chosen(needed, own))
+    own: npt.NDArray[np.bool_] | None = None
+    try:
+        pass_turn(site.comm, route.turn)
+        site.comm.Barrier()
+        with noting(site):
+            own = route.map.server_of(route.blocks_of(needed.offsets)) == site.comm.rank
+            move_directly(site, _chosen(needed, ~own), joining)
+    finally:
+        # whatever went wrong meanwhile, requests under way go to a buffer that is used again
+        with noting(site):
+            if first is not None:
+                first.complete()
+            if first is not None and fetch is not None and own is not None:
+                _hand_over(fetch, _chosen(needed, own))
 
 
 def _told_to_agents(site: Site, route: Route, pieces: Pieces | None) -> tuple[Int64, Int64]:

@@ -18,6 +18,7 @@ from pytest_pario.errors import ParameterError
 from pytest_pario.model import Int64
 from pytest_pario.patterns.pieces import Bytes
 from pytest_pario.patterns.striping import locate
+from pytest_pario.strategies.runs import Runs
 
 _RECORD = struct.Struct("<qqq")
 """Rank, local offset, bytes: written in one piece, which O_APPEND keeps whole."""
@@ -107,6 +108,12 @@ class StripedStore:
     def start_read(self, offset: int, out: Bytes) -> Done:
         """Read at once."""
         return Done(self.read_at(offset, out))
+
+    def start_list(self, _runs: Runs, _data: Bytes, *, writes: bool) -> None:
+        """No list: a node's log has every range by itself."""
+
+    def settle(self) -> None:
+        """Nothing is kept."""
 
     def _each_node(self, offset: int, data: Bytes, writes: bool) -> int:
         if offset + data.size > self._shape.size:

@@ -32,10 +32,10 @@ class TwoPhase:
         ranges = gather_ranges(site.comm, moved)
         # also where nobody asks for anything
         if is_ordered(*ranges.T.tolist()):
-            move_directly(site, moved, OWN, self._settings.buffer)
+            move_directly(site, moved, OWN, self._settings.buffer_bytes)
             return
         asking = ranges[ranges[:, 1] > ranges[:, 0]]
         agents = range(min(self._settings.agents or site.comm.size, site.comm.size))
         first, end = int(asking[:, 0].min()), int(asking[:, 1].max())
-        domains = contiguous_domains(first, end, agents, self._settings.buffer, PAGE)
+        domains = contiguous_domains(first, end, agents, self._settings.buffer_bytes, PAGE)
         exchange(site, moved, Route(domains, first, end))

@@ -11,14 +11,12 @@ from pytest_pario.access.executor import Manner, Pass
 from pytest_pario.access.loops import Target as LoopTarget
 from pytest_pario.access.loops import choose_loop
 from pytest_pario.access.target import Target
-from pytest_pario.measure.cache import CacheState, Resident
+from pytest_pario.measure.cache import CacheState, Resident, worst
 from pytest_pario.measure.clock import clocks_agree
 from pytest_pario.measure.rates import rates_of
 from pytest_pario.model import Access, Samples
 from pytest_pario.units import mib_per_s
 from pytest_pario.workloads.hints import classify_hints, group_hints
-
-WORST_LAST = ("cold", "client-cold", "unknown", "cached")
 
 
 class Account:
@@ -34,6 +32,12 @@ class Account:
         self._cache: CacheState | None = None
         self._resident: list[float | None] = []
 
+    def add_allocation(self, told: Mapping[str, Any]) -> None:
+        """How the file was brought to its first state; what that took is told of each time, apart from the samples."""
+        self.facts |= {key: value for key, value in told.items() if key != "allocation_s"}
+        if "allocation_s" in told:
+            self.facts["allocation_s"] = [*self.facts.get("allocation_s", ()), told["allocation_s"]]
+
     def add_hints(self, in_force: Mapping[str, str]) -> None:
         """What became of the hints (GEN-12)."""
         requested = {**self._target.hints, **self._target.view_hints}
@@ -42,8 +46,8 @@ class Account:
     def add_cache(self, state: CacheState) -> None:
         """The state before one more round; the worst of all rounds is the record's, residency is told of each."""
         self._resident.append(state.resident)
-        if self._cache is None or _badness(state) > _badness(self._cache):
-            self._cache = state
+        # the first of equal ones stays
+        self._cache = state if self._cache is None else worst((self._cache, state))
         self.facts["cache"] = {
             "state": self._cache.state,
             "resident": self._cache.resident,
@@ -67,15 +71,17 @@ class Account:
         self.facts["acts"] = list(done.acts)
         self.facts["synced"] = "sync" in done.acts
         self.facts["timed"] = self._timed(done.acts)
+        self.facts["views"], self.facts["filetypes"] = done.views, done.filetypes
         self.facts["buffer_used_again"] = calls_again
 
     def _timed(self, acts: tuple[str, ...]) -> str:
         """What the clock of the record held (CONS-07)."""
         verb = "read" if self._phase == "read" else "write"
         words = [verb if act == "access" else act for act in acts]
-        if self._target.pattern.metric == "job_time":
-            return ", ".join([word for word in words if word not in ("open", "close")] + ["barrier"])
-        return ", ".join(words)
+        pattern = self._target.pattern
+        if pattern.times_calls:
+            words = [word for word in words if word not in ("open", "close")]
+        return ", ".join([*words, "barrier"] if pattern.metric == "job_time" else words)
 
     def add_load(self, load: Mapping[str, object] | None) -> None:
         """Who else used the hosts while the rounds ran."""
@@ -97,6 +103,7 @@ class Account:
             "direct": bool(direct),
             "direct_alignment": direct or None,
             "intra_barriers": manner.intra_barriers,
+            "call_barriers": manner.call_barriers,
             "strategy": str(manner.strategy or "row"),
             "wtime_is_global": bool(comm.Get_attr(mpi.load().WTIME_IS_GLOBAL)),
             "deleted_on_close": pattern.open.delete_on_close,
@@ -108,7 +115,3 @@ class Account:
         fastest = max(mib_per_s(b, s) for b, s in zip(samples.moved_bytes, samples.elapsed_s, strict=True))
         if self._phase == "read" and device_rate is not None and fastest > device_rate:
             self.flags.append("faster_than_device")
-
-
-def _badness(state: CacheState) -> tuple[int, float]:
-    return WORST_LAST.index(state.state), -1.0 if state.resident is None else state.resident

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_pario import mpi
-from pytest_pario.environment.stripe import striping
+from pytest_pario.access.info import hints_in_force
+from pytest_pario.environment.stripe import Striping, hints_tell, striping
+from pytest_pario.errors import StripeUnknownError
 from pytest_pario.model import Pattern
 from pytest_pario.schemes.settings import StrategySettings, parse_strategy, with_hints
 from pytest_pario.schemes.shipping import ships
@@ -22,7 +24,8 @@ def settle(
 ) -> StrategySettings | None:
     """The row's strategy, else the one wanted for all; None for POSIX rows and where neither says anything.
 
-    A striping that is not given comes from the hints asked for, then from the filesystem; it is never guessed (RES-02).
+    A striping that is not given comes from the hints asked for, then from the filesystem, then from the hints in force
+    where its driver fills them in; it is never guessed (RES-02).
     """
     text = pattern.strategy or wanted
     if text is None or pattern.api == "posix":
@@ -33,5 +36,16 @@ def settle(
         return StrategySettings("independent")
     if settings.name != "resonant" or (settings.unit is not None and settings.nodes is not None):
         return settings
-    found = mpi.on_root(comm, lambda: striping(directory, settings.unit, settings.nodes))
+    found = mpi.on_root(comm, lambda: find_striping(directory, settings, hints))
     return dataclasses.replace(settings, unit=found.unit, nodes=found.factor)
+
+
+def find_striping(directory: Path, settings: StrategySettings, hints: Mapping[str, str]) -> Striping:
+    """What was given of it, then what the filesystem's tools tell, then the hints in force; for one rank."""
+    try:
+        return striping(directory, settings.unit, settings.nodes)
+    except StripeUnknownError:
+        if not hints_tell(directory):
+            raise
+    # the filesystem's own tools did not tell
+    return striping(directory, settings.unit, settings.nodes, hints_in_force(directory, hints))

@@ -49,6 +49,9 @@ POSITIVE_KEYS = frozenset(
 NATURAL_KEYS = frozenset({"striping_factor", "striping_unit"})
 """Less than 0 is taken as it is (GEN-13)."""
 
+LARGEST = 2**31 - 1
+"""ROMIO reads these numbers into an int: a larger one wraps, and a buffer of 0 or of less ends the job (GEN-13)."""
+
 HintState = Literal["accepted", "changed", "dropped", "defaulted"]
 
 
@@ -70,8 +73,9 @@ def check_hint(key: str, value: str, origin: str = "suite table") -> None:
     least = 1 if key in POSITIVE_KEYS else 0 if key in NATURAL_KEYS else None
     if least is None:
         return
-    if not re.fullmatch(r"\s*[+-]?\d+\s*", value) or int(value) < least:
-        raise HintValueError(f"hint {key} = {value!r} (from {origin}): must be a whole number, {least} or more")
+    if not re.fullmatch(r"\s*[+-]?\d+\s*", value) or not least <= int(value) <= LARGEST:
+        allowed = f"a whole number, {least} or more and at most {LARGEST}"
+        raise HintValueError(f"hint {key} = {value!r} (from {origin}): must be {allowed}")
 
 
 def check_hints(hints: Mapping[str, str], origin: str = "suite table") -> None:

@@ -50,9 +50,10 @@ class Parameter:
             raise ParameterError(self.name, self.default, self.kind.allowed, "default")
 
     @property
-    def variable(self) -> str:
-        """Its name in the environment (CONS-52)."""
-        return self.name.upper()
+    def variables(self) -> tuple[str, ...]:
+        """Its names in the environment (CONS-52); those of MPI-IO/GPFS also as it spells them (GPFS-04)."""
+        spelt = (self.hint,) if self.hint is not None and self.hint != self.hint.lower() else ()
+        return (self.name.upper(), *spelt)
 
 
 HINTS = tuple(Parameter(key.lower(), Text(), None, f"hint {key}", hint=key) for key in HINT_KEYS)
@@ -192,7 +193,7 @@ def resolve(
         chosen[row.name] = _checked(row, value)
     for row in table:
         # names of others are ignored (ERR-02)
-        text = (environment or {}).get(row.variable)
+        text = next((environment[name] for name in row.variables if name in environment), None) if environment else None
         if text is not None and row.name not in given:
             chosen[row.name] = _read(row, text, "environment")
     return Parameters(tuple({**chosen, **given}.values()))

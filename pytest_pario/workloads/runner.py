@@ -77,6 +77,7 @@ class Runner:
             raise ParameterError(f"{pattern.name}: phase", phase, f"one of {', '.join(pattern.access)}")
         rules = self.rules
         _refuse_ignored(pattern, rules)
+        _refuse_lonely(pattern, rules.manner)
         work = plan(pattern, self.comm.size)
         hints = {**rules.hints, **pattern.hints.on_open}
         for given in (hints, pattern.hints.per_chunk):
@@ -118,6 +119,14 @@ def _refuse_ignored(pattern: Pattern, rules: RunRules) -> None:
         raise ParameterError(f"{name}: repeat", pattern.repeat.name, allowed)
     if pattern.after is not None:
         raise ParameterError(f"{name}: after", pattern.after, "left out: a row that is run alone begins its file")
+
+
+def _refuse_lonely(pattern: Pattern, manner: Manner) -> None:
+    """Refuse barriers before calls that one rank may make, or fail to begin, without the others."""
+    together = pattern.api == "mpiio" and pattern.files == "shared" and not pattern.open.alone
+    if manner.call_barriers and not (together and isinstance(pattern.repeat, Fixed)):
+        allowed = "false, unless all ranks open one file together with MPI-IO and repeat a fixed number of times"
+        raise ParameterError(f"{pattern.name}: call_barriers", True, allowed, "rules")
 
 
 def buffer_bytes(rules: RunRules, work: Plan, rank: int, phase: Access) -> int:
@@ -163,7 +172,7 @@ class _Measurement:
         """Bring the file to where the rounds begin; bad arguments end here, on all ranks."""
         if isinstance(self.target.pattern.repeat, Timed):
             self._choose_repetitions(self.target.pattern.repeat)
-        self.account.facts |= prepare_new(self.target, self.work)
+        self.account.add_allocation(prepare_new(self.target, self.work))
         mpiio = self.target.pattern.api == "mpiio"
         if self.phase != "write":
             if mpiio and self.target.view_hints:
@@ -207,7 +216,7 @@ class _Measurement:
 
     def _write_round(self, number: int) -> RankTimes:
         content = content_of(self.work, self.rules.seed, 0)
-        prepare_new(self.target, self.work)
+        self.account.add_allocation(prepare_new(self.target, self.work))
         if self.account.facts["allocation"] != "new":
             mpi.together(self.comm, "emptying page caches", lambda: evict(self.target.own_file))
             self.account.add_resident_before_write(look(self.comm, [self.target.own_file]))
@@ -262,12 +271,12 @@ class _Measurement:
         return done
 
     def _finish(self, warmups: list[RankTimes], measured: list[RankTimes]) -> Record:
-        pattern, account, as_job = self.target.pattern, self.account, self.target.pattern.metric == "job_time"
+        pattern, account, calls_only = self.target.pattern, self.account, self.target.pattern.times_calls
         whole = self.phase == "read" or takes_whole(self.rules, content_of(self.work, self.rules.seed, 0))
         account.add_manner(self.rules.manner, "whole" if whole else "ring", self.rules.direct)
         if warmups:
-            account.facts["warmup_s"] = list(agree_samples(self.comm, warmups, as_job=as_job).elapsed_s)
-        samples = agree_samples(self.comm, measured, as_job=as_job)
+            account.facts["warmup_s"] = list(agree_samples(self.comm, warmups, calls_only=calls_only).elapsed_s)
+        samples = agree_samples(self.comm, measured, calls_only=calls_only)
         account.add_rates(samples, self.rules.device_rate)
         facts, flags = account.facts, tuple(account.flags)
         return Record(pattern, self.phase, self.comm.size, samples, self.rules.seed, {}, facts, flags)

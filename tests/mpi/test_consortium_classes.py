@@ -35,12 +35,15 @@ def run_suite(
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_tiles_record_what_ran(ranks: int, tmp_path: Path) -> None:
     given = ["-k", "tile_io", "--pario-param", "filename=mine", "--pario-param", "sz_tile_y=32"]
-    job, saved = run_suite(ranks, tmp_path, CLASSES, *given, SZ_ELEMENT="5")
+    # CONS-64: of three ranks two have a tile, and a record of two ranks says nothing of the third
+    asked, count = ({}, ranks) if ranks == 1 else ({"NR_TILES_X": "2"}, 2)
+    job, saved = run_suite(ranks, tmp_path, CLASSES, *given, SZ_ELEMENT="5", **asked)
     assert job.counts()["passed"] == 4, job.output
     info = saved["test_tile_io[8-write]"]
     values = {name: (one["value"], one["origin"]) for name, one in info["parameters"].items()}
     # CONS-54, CONS-58: the parameters are those of the pattern, and no others
-    assert values["nr_tiles_x"] == (ranks, "suite table")
+    assert values["nr_tiles_x"] == (count, "environment" if asked else "suite table")
+    assert info["ranks"] == info["record"]["n"] == info["record"]["fingerprint"]["ranks"] == count
     assert values["overlap_x"] == (8, "suite table")
     assert values["sz_tile_y"] == (32, "command line")
     assert values["sz_element"] == (5, "environment")
@@ -48,7 +51,7 @@ def test_tiles_record_what_ran(ranks: int, tmp_path: Path) -> None:
     assert values["filename"] == ("mine", "command line")  # CONS-55
     assert "files_per_client" not in values
     pattern = info["record"]["pattern"]
-    assert (pattern["name"], pattern["layout"].get("nx", 1)) == ("mine", ranks)
+    assert (pattern["name"], pattern["layout"].get("nx", 1)) == ("mine", count)
     # CONS-66: spread between processes of each phase, bandwidth by the largest I/O time
     samples = info["record"]["samples"]
     for phase in ("open", "io", "close"):
@@ -215,10 +218,15 @@ def test_repetition_controllers(tmp_path: Path) -> None:
 
 
 def test_allocation_and_sizes_reach_the_file(tmp_path: Path) -> None:  # CONS-46, CONS-51
-    given = ["--pario-param", "allocation=preallocated", "--pario-param", "transfer_size=64K"]
+    asked = ["allocation=preallocated", "transfer_size=64K", "header_bytes=777", "filename=mine"]
+    given = [word for one in asked for word in ("--pario-param", one)]
     job, saved = run_suite(2, tmp_path, CLASSES, "-k", "sustained-write", *given, BLOCK_SIZE="256K")
     assert job.status == 0, job.output
-    assert len(saved) == 2
+    assert len(saved) == 3
+    # CONS-55: what a run has no use for is told, and nothing else
+    assert "parameters that no test used" in job.output
+    assert "filename = mine (command line)" in job.output
+    assert "header_bytes = " not in job.output
     for info in saved.values():
         assert info["record"]["facts"]["allocation"].startswith("preallocated")
         assert info["moved_bytes"] == [2 * 256 * 1024] * 3

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_pario.baseline.series import read_entry
 from pytest_pario.patterns import client_sweep
 from tests.mpi.jobs import Job, run_pytest
 
@@ -30,8 +31,9 @@ def run_suite(ranks: int, directory: Path, *arguments: str, **environment: str) 
 def test_the_suite_passes_and_keeps_every_phase(tmp_path: Path, ranks: int) -> None:
     # CONS-09, GEN-17: 16 tests of small files and 8 of metadata on each number of clients, 9 interactive on 1 and all
     expected = 24 * len(client_sweep(ranks)) + 9 * len({1, ranks})
-    given = ["--pario-param", "files_per_client=5", "--pario-param", "repetitions=2"]
-    job, saved = run_suite(ranks, tmp_path, *given, FILES_PER_CLIENT="7", FILES="5")
+    asked = ["files_per_client=5", "repetitions=2", "hint:no_such_hint=7"]
+    given = [word for one in asked for word in ("--pario-param", one)]
+    job, saved = run_suite(ranks, tmp_path, *given, FILES_PER_CLIENT="7", FILES="5", CB_NODES="1")
     assert (job.status, job.counts()) == (0, {"passed": expected}), job.output
     assert len(saved) == expected
     assert list((tmp_path / "scratch").iterdir()) == []
@@ -46,12 +48,44 @@ def test_the_suite_passes_and_keeps_every_phase(tmp_path: Path, ranks: int) -> N
     assert tree["files"] == {"value": 5, "origin": "environment"}
     assert info["parameters"]["file_size"] == {"value": 4096, "origin": "suite table"}
     assert info["between_processes"][0]["count"] == ranks
-    assert info["flags"] == (["oversubscribed"] if ranks > len(os.sched_getaffinity(0)) else [])  # GEN-19
+    assert ("oversubscribed" in info["flags"]) == (ranks > len(os.sched_getaffinity(0)))  # GEN-19
     assert set(info["parts"][0]) == {"open", "write", "close"}
     assert all(cost > 0 for cost in info["data_s"] + info["naming_s"])  # CONS-72
     # CONS-31, CONS-38: one host, so that the span is known; it is no shorter than the slowest process but for the clock
     seconds = saved[f"test_small_files[{ranks}-clients-4096-0-own-create]"]["stats"]["data"]
     assert all(span > 0.9 * slowest for span, slowest in zip(info["span_s"], seconds, strict=True))
+    for name in (
+        "small_files[{}-clients-4096-0-own-read]",
+        "metadata[{}-clients-collective-open]",
+        "metadata[{}-clients-independent-delete]",
+        "interactive[{}-clients-copy-tree]",
+    ):
+        check_fields(saved[f"test_{name.format(ranks)}"]["extra_info"], ranks)
+    assert "cb_nodes" not in tree
+    # CONS-56, CONS-57, GEN-12: hints reach files that hold no data
+    for test in ("collective-create", "independent-resize", "collective-delete"):
+        told = saved[f"test_metadata[{ranks}-clients-{test}]"]["extra_info"]
+        assert told["hints_requested"] == {"cb_nodes": "1", "no_such_hint": "7"}
+        assert told["hints"]["dropped"] == {"no_such_hint": "7"}
+        assert told["hints"]["accepted"]["cb_nodes"] == "1"
+        assert told["parameters"]["cb_nodes"] == {"value": "1", "origin": "environment"}
+    # a night of another filesystem is another series, and reads are held against reads only
+    sample = read_entry(saved[f"test_small_files[{ranks}-clients-4096-0-own-read]"])
+    assert sample is not None
+    assert (sample.series.phase, sample.series.direction, sample.series.ranks) == ("read", "read", ranks)
+    assert sample.series.filesystem.startswith(info["fingerprint"]["filesystem_type"] + ":")
+
+
+def check_fields(info: dict[str, Any], ranks: int) -> None:
+    """GEN-14: whatever was measured, its record tells where, when, with what, and who else was there."""
+    assert {"phase", "seed", "date", "ranks", "flags", "parameters", "hints_requested", "hints"} <= set(info)
+    assert (info["cache_state"], info["error_count"]) == ("unknown", 0)
+    assert set(info["load"]) >= {"load_average", "other_cpu_share", "steal_share", "polluted"}
+    assert ("polluted" in info["flags"]) == info["load"]["polluted"]
+    versions = {"mpi_library", "mpi4py", "numpy", "kernel", "python", "pytest_pario"}
+    place = {"filesystem_type", "block_bytes", "free_bytes", "hostnames"}
+    assert versions | place <= set(info["fingerprint"])
+    assert info["fingerprint"]["ranks"] == ranks
 
 
 def test_others_work_in_the_background(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ CASES = Path(__file__).parent / "cases" / "executor"
         (1, "write,rewrite,read"),
         (2, "write,rewrite,read"),
         pytest.param(3, "write,rewrite,read", marks=pytest.mark.openmpi),
-        # each begins with a write that is verified, too
-        (4, "rewrite"),
-        (5, "read"),
-        (8, "read"),
+        # write, rewrite and read of one file, each verified
+        (4, "in-a-row"),
+        (5, "in-a-row"),
+        (8, "in-a-row"),
     ],
 )
 def test_every_layout_by_every_call(ranks: int, phases: str, tmp_path: Path) -> None:
@@ -48,6 +48,7 @@ ALONE = {
     "timed open": "FileAccessError: timed/write of ",
     "sync": "FileAccessError: each/write of ",
     "view": "FileAccessError: each/write of ",
+    "filetype": "MemoryError: no room for a filetype",
     "evict": "OSError: [Errno 5]",
     "verify": "OSError: [Errno 24]",
     "nothing": "fine",
@@ -96,6 +97,7 @@ ONE = """
 import os, resource, signal
 import pytest
 from pytest_pario.access.target import Target
+from pytest_pario.errors import RemoteTaskError
 from pytest_pario.model import Hints, Open, Pattern
 from pytest_pario.patterns import Segmented, Strided, Tiles
 from pytest_pario.workloads import runner as module
@@ -208,7 +210,23 @@ def test_measured_facts(pario, comm):
 
 def test_more_ranks_than_tiles(pario, comm):  # CONS-64
     tiles = Pattern("tiles", Tiles(max(1, comm.size - 1), 1, 32, 32), coll=True, open=Open(prefill=0xEE))
-    assert set(pario.run(tiles, "read", rounds=1).samples.moved_bytes) == {max(1, comm.size - 1) * 32 * 32 * 3}
+    record = pario.run(tiles, "read", rounds=1)
+    assert record.n == record.fingerprint["ranks"] == max(1, comm.size - 1)
+    assert set(record.samples.moved_bytes) == {record.n * 32 * 32 * 3}
+
+def test_an_error_among_fewer_ranks_reaches_all(pario, comm, monkeypatch):  # CONS-64, ERR-13
+    if comm.size == 1:
+        return
+    def break_down(target, *_):
+        assert target.comm.size == comm.size - 1
+        if comm.rank == 0:
+            raise OSError(5, "broken")
+        raise RuntimeError("broken, too")
+    monkeypatch.setattr(module, "verify_written", break_down)
+    tiles = Pattern("tiles", Tiles(comm.size - 1, 1, 32, 32), coll=True, open=Open(prefill=0xEE))
+    own = OSError if comm.rank == 0 else RuntimeError if comm.rank < comm.size - 1 else RemoteTaskError
+    with pytest.raises(own):
+        pario.run(tiles, "write", rounds=1)
 
 def test_slow_is_no_failure(pario, monkeypatch):  # GEN-15: rates are recorded, not judged
     real = module.run_pass
@@ -226,7 +244,7 @@ def test_a_record_says_what_was_done(ranks: int, tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     barriers = {"BARRIERS": str(int(ranks == 3)), "INTRA_BARRIERS": str(int(ranks == 3))}
     job = run_pytest(ranks, "--pario-dir=scratch", "test_x.py", directory=tmp_path, environment=barriers)
-    assert job.counts() == {"passed": 5}, job.output
+    assert job.counts() == {"passed": 6}, job.output
     # GEN-14: one JSON line for each test, with the whole record in it
     (journal,) = (tmp_path / ".pario").glob("*.jsonl")
     (cold,) = [e for e in read_entries(journal) if e["event"] == "end" and e["nodeid"].endswith("test_cold")]

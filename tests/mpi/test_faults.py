@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,16 @@ RANKS = 3
 def site(tmp_path: Path) -> Path:
     (tmp_path / "test_f.py").write_text(SUITE)
     (tmp_path / "scratch").mkdir()
+    (tmp_path / "traces").mkdir()
     return tmp_path
+
+
+def tracing(site: Path, mode: str, **more: str) -> dict[str, str]:
+    return {"PARIO_TRACE": mode, "PARIO_TRACE_DIR": str(site / "traces"), **more}
+
+
+def read_traces(site: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for path in (site / "traces").iterdir() for line in path.read_text().splitlines()]
 
 
 def run(site: Path, selection: str, faults: dict[str, str], *arguments: str) -> Job:
@@ -68,16 +78,44 @@ FAULTS = [
 def test_a_fault_on_one_rank_is_told_once(
     rows: str, kind: str, op: str, rank: int, settings: dict[str, int], told: str, site: Path
 ) -> None:  # GEN-04, GEN-07, ERR-05, ERR-08, ERR-09, ERR-13, GPFS-49
-    job = run(site, rows.replace("-", " and "), fault(kind, op, site / "scratch", rank=rank, **settings))
+    faults = fault(kind, op, site / "scratch", rank=rank, **settings)
+    job = run(site, rows.replace("-", " and "), faults | tracing(site, "errors"))
     assert job.counts() == {"passed": 1, "failed": 1, "deselected": 5}, job.output
     assert told in job.output
     assert job.status == 1
     assert list((site / "scratch").iterdir()) == []
+    # GPFS-55, GPFS-57: an error of a pass is traced, with the call that met it; wrong bytes are no error of a call
+    traced = read_traces(site)
+    assert all("error" in line for line in traced)
+    own = {(line["op"], line["text"]) for line in traced if line["rank"] == rank}
+    assert (own != set()) == (kind.startswith("E")), traced
+    assert all(told in str(text) for _, text in own)
+    calls = {"write": {"write_at", "write_all", "pwrite"}, "read": {"read_at"}, "fsync": {"sync"}}[op]
+    assert {name for name, _ in own} <= calls
+    assert all(line["length"] == 65536 for line in traced if line["op"] in ("write_at", "pwrite", "read_at"))
 
 
 def test_short_writes_are_finished_by_the_library(site: Path) -> None:
-    job = run(site, "independent and write", fault("short", "write", site / "scratch", rank=1, times=3))
-    assert job.counts()["passed"] == 2, job.output
+    faults = fault("short", "write", site / "scratch", rank=1, times=3)
+    least = {"PARIO_TRACE_MIN_OFFSET": "65536"}
+    job = run(site, "bytes", faults | tracing(site, "all", **least))
+    assert job.counts()["passed"] == 7, job.output
+    # GPFS-55, GPFS-56: one record for each call of each pass on each rank, but for those that begin below the offset
+    traced = read_traces(site)
+    assert not [line for line in traced if "error" in line]
+    for rank in range(RANKS):
+        own = [line for line in traced if line["rank"] == rank]
+        ops = Counter(str(line["op"]) for line in own)
+        kept = 3 if rank == 0 else 4
+        # each row is written in a round of its own, and once more to be read
+        assert (ops["write_at"], ops["read_at"], ops["pwrite"], ops["pread"]) == (2 * kept, kept, 2 * kept, kept)
+        data = [line for line in own if line["op"] in ("write_at", "read_at", "pwrite", "pread")]
+        assert {line["offset"] for line in data} == {rank * 262144 + n * 65536 for n in range(4)} - {0}
+        assert all(line["length"] == line["result"] == 65536 for line in data)
+        assert ops["write_all"] == 2 * ops["read_all"] > 0
+        # every written pass is synced: GuardedFile has none here
+        assert ops["sync"] == 6
+        assert [line["time"] for line in own] == sorted(float(str(line["time"])) for line in own)
 
 
 def test_the_slowest_rank_counts(site: Path) -> None:  # CONS-37, GEN-14
@@ -92,7 +130,7 @@ def test_the_slowest_rank_counts(site: Path) -> None:  # CONS-37, GEN-14
 
 
 def test_a_call_that_never_returns_ends_by_the_watchdog(site: Path) -> None:  # GEN-09, ERR-12
-    chosen = ["-k", "(independent and write) or after", "--pario-dir=scratch", "--pario-timeout=5"]
+    chosen = ["-k", "(independent and write) or after", "--pario-dir=scratch", "--pario-timeout=10"]
     faults = fault("hang", "write", site / "scratch", rank=1, times=1)
     job = run_pytest(RANKS, "test_f.py", *chosen, directory=site, environment=faults)
     assert job.status == 1, job.output

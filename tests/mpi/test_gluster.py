@@ -55,9 +55,12 @@ def run(bed: Bed, *arguments: str) -> tuple[dict[str, int], str]:
 
 
 def test_coherent_clients_give_right_bytes_and_say_what_they_are(start: Start) -> None:
-    """GEN-04, GEN-14, CONS-48: verified across nodes; reads of a filesystem with servers are never called cold."""
+    """GEN-04, GEN-14, CONS-48: verified across nodes; reads of a filesystem with servers are never called cold.
+
+    Without data sieving, whose read and write back of others' bytes was once seen to lose some here, too.
+    """
     bed = start()
-    counts, output = run(bed, "--pario-journal=j.jsonl")
+    counts, output = run(bed, "--pario-journal=j.jsonl", "--pario-param", "romio_ds_write=disable")
     assert counts == {"passed": 9}, output
     journal = read_entries(bed.place / "site" / "j.jsonl")
     entries = [kept["extra_info"]["record"] for one in journal for kept in one.get("benchmark") or ()]

@@ -31,33 +31,56 @@ def test_every_benchmark(ranks: int, tmp_path: Path) -> None:
     contiguous = found["test_gpfs[gpfs-contiguous-indep-read]"]
     assert contiguous["record"]["facts"]["timed"] == "read, sync, barrier"  # GPFS-02, GPFS-10
     assert contiguous["record"]["facts"]["synced"]
+    # GPFS-14, GPFS-24: what is timed does not depend on how many views there are
+    built = {name: one["record"]["facts"]["filetypes"] for name, one in found.items() if "posix" not in name}
+    inside = {name for name, told in built.items() if told == "inside the timed part"}
+    assert inside == {name for name in built if re.search("discontiguous|partitioning|range-2x4k", name)}
+    assert contiguous["record"]["facts"]["filetypes"] == "none"
     # GPFS-45: what was left out is named; GPFS-44: of one replication there is no sigma
     assert len(contiguous["gpfs"]["dropped_mb_s"]) == 1
     assert contiguous["gpfs"]["sigma_mb_s"] is None
     assert contiguous["gpfs"]["figure_mb_s"] >= contiguous["gpfs"]["dropped_mb_s"][0]
+    # GPFS-13: the library itself preallocates, timed apart from the rounds
+    space = found["test_gpfs[gpfs-discontiguous-prealloc-coll-write]"]["record"]["facts"]
+    assert space["allocation"] == "preallocated (MPI_File_preallocate)"
+    assert len(space["allocation_s"]) == 4
+    assert found["test_gpfs[gpfs-discontiguous-coll-write]"]["record"]["facts"]["allocation"] == "new"
     single = found["test_gpfs[gpfs-discontiguous-posix-write]"]["gpfs"]
     assert single["flags"] == ["single_replication"]
     # GPFS-20, GPFS-43: hints that the library does not know are told as dropped
     on = found["test_gpfs[gpfs-partitioning-on-indep-write]"]
     assert on["gpfs"]["partitioning"] == "on"
     assert set(on["record"]["facts"]["hints"]["dropped"]) == {"IBM_largeblock_io", "IBM_io_buffer_size"}
+    assert on["gpfs"]["dropped_hints"] == ["IBM_io_buffer_size", "IBM_largeblock_io"]  # GPFS-04
+    assert found["test_gpfs[gpfs-range-2x4k-acc2-coll-read]"]["gpfs"]["dropped_hints"] == [
+        "IBM_largeblock_io",
+        "max_acc",
+    ]
     assert "hints that the library dropped: IBM_io_buffer_size" in job.output
     # GPFS-05, GPFS-06: the results themselves are shown
     assert re.search(r"^=+ gpfs =+$", job.output, re.MULTILINE), job.output
     line = r"^gpfs-partitioning-on-indep-write +\d +[\d.]+ mean +- +1 +[\d.]+ +dropped [\d.]+$"
     assert re.search(line, job.output, re.MULTILINE), job.output
     assert re.search(r"^gpfs-discontiguous-posix-write .* single_replication$", job.output, re.MULTILINE)
-    assert re.search(rf"^partitioning, write, {ranks} ranks: on / off [\d.]+$", job.output, re.MULTILINE)
+    assert re.search(
+        rf"^partitioning, write, {ranks} ranks: on / off [\d.]+ by UNIQUE_OPEN alone", job.output, re.MULTILINE
+    )
 
 
 def test_parameters_and_hints_of_the_user(tmp_path: Path) -> None:  # GPFS-04, GPFS-20, GPFS-26
     saved = tmp_path / "saved.json"
     given = ["--benchmark-json", str(saved), "--rootdir", str(tmp_path), "-q", "-k", "partitioning or range-2x4k"]
-    for word in ("gpfs_replications=1", "gpfs_blocks_per_op=4", "gpfs_fill=25", "hint:IBM_largeblock_io=true"):
+    for word in ("gpfs_replications=1", "gpfs_blocks_per_op=4", "gpfs_fill=25"):
         given += ["--pario-param", word]
     with fast_scratch(tmp_path) as scratch:
         job = run_pytest(
-            2, SUITE, *given, "--pario-dir", str(scratch), directory=tmp_path, environment={"MAX_ACC": "4"}
+            2,
+            SUITE,
+            *given,
+            "--pario-dir",
+            str(scratch),
+            directory=tmp_path,
+            environment={"MAX_ACC": "4", "IBM_largeblock_io": "true"},
         )
     assert job.counts()["passed"] == 12, job.output[-3000:]
     found = {one["name"]: one["extra_info"] for one in json.loads(saved.read_text())["benchmarks"]}
@@ -131,7 +154,10 @@ def test_a_sweep_recommends_confirms_and_writes_files(tmp_path: Path) -> None:  
     assert float(slow[1]) < 1
     # what the library made of a word that it does not know is not what was asked for
     assert "has not acted: romio_ds_write=banana asked, automatic in force" in job.output
-    confirmed = re.search(r"crippled write: with ROMIO_HINTS ([\d.]+) .* in 2 pairs of jobs", job.output)
+    confirmed = re.search(
+        r"crippled write: the hints of the file were in force; with ROMIO_HINTS ([\d.]+) .* in 2 pairs of jobs",
+        job.output,
+    )
     assert confirmed is not None, job.output
     assert float(confirmed[1]) > 1
     hints = (output / "crippled-write.romio_hints").read_text()

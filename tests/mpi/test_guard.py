@@ -154,13 +154,13 @@ def check(row: Row, n: int, directory: Path) -> None:
     expect(row, n, run_case(row.case, n, directory, **(DEVELOP if row.develop else {})))
 
 
-@pytest.mark.parametrize("n", [1, THREE, 4])
+@pytest.mark.parametrize("n", [1, 2, THREE, 4])
 @pytest.mark.parametrize("row", GPFS_53, ids=name)
 def test_each_task_gets_the_right_error(row: Row, n: int, tmp_path: Path) -> None:
     check(row, n, tmp_path)
 
 
-@pytest.mark.parametrize("n", [1, 3, 4])
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
 @pytest.mark.parametrize("row", FULL_DISK, ids=name)
 def test_one_sided_failures_of_the_disk_reach_all(row: Row, n: int, tmp_path: Path) -> None:
     check(row, n, tmp_path)

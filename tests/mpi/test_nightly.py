@@ -5,6 +5,9 @@ from __future__ import annotations
 import datetime
 import json
 import shutil
+import subprocess
+import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import numpy as np
 import pytest
 
 from pytest_pario.baseline.store import Store
-from tests.mpi.jobs import Job, run_pario, run_pytest
+from tests.mpi.jobs import LIMIT_S, Job, run_pario, run_pytest
 from tests.unit.baseline.nights import FIRST, content, scale_entry
 
 SUITE = """
@@ -96,6 +99,60 @@ def test_a_yellow_test_is_measured_again_and_kept_beside_the_first(site: Path) -
     again = {one["name"]: len(one["extra_info"].get("again_s", ())) for one in last["benchmarks"]}
     assert again["test_write[segments-32K]"] == 2
     assert len(last["benchmarks"][0]["stats"]["data"]) == 2
+
+    # a second measurement that fails is no second test, and bytes that do not move are no regression
+    (site / "test_w.py").write_text(FAILS_AGAIN)
+    job = night(site, "--junitxml=j.xml")
+    assert job.counts() == {"failed": 2, "passed": 2}, job.output
+    assert job.status == 1, job.output
+    assert "measured again: " in job.output
+    assert "OSError: gone" in job.output
+    assert "test_nothing: damaged: no bytes were moved" in job.output
+    cases = [case.get("name") for case in ET.parse(site / "j.xml").findall(".//testcase")]
+    assert sorted(filter(None, cases)) == ["test_nothing", *(f"test_write[segments-{k}K]" for k in (32, 64, 96))]
+
+
+FAILS_AGAIN = f"""{SUITE}
+CALLS = []
+
+@pytest.fixture(autouse=True)
+def second_time(request):
+    CALLS.append(request.node.name)
+    if CALLS.count(request.node.name) > 1:
+        raise OSError("gone")
+
+def test_nothing(bandwidth):
+    bandwidth(lambda: 0, rounds=1)
+"""
+
+
+def test_two_configurations_in_pairs(site: Path) -> None:
+    """Whole runs of both sides, each with a store of its own: the site's nights and what is red there do not matter."""
+    night(site, "--pario-save")
+    (site / "pytest.ini").write_text("[pytest]\naddopts = --pario-machine=box --pario-save")
+    (site / "env.sh").write_text("export SPOIL=$1")
+    sides = ("plain", "hint:cb_nodes=1 env:X=1 source=env.sh")
+    given = ["-n", "2", "--runs", "1", "--json=pairs.json", "--", "--pario-dir=scratch", "-k", "32K"]
+    command = [sys.executable, "-m", "pytest_pario.cli", "ab", *sides, *given]
+    with subprocess.Popen(command, cwd=site, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
+        until = time.monotonic() + LIMIT_S
+        while not (site / "pairs.json").exists() and time.monotonic() < until and running.poll() is None:
+            time.sleep(0.1)
+        running.terminate()  # as a batch system does at its limit of time
+        output, _ = running.communicate(timeout=LIMIT_S)
+    assert running.returncode == 4, output
+    assert "it was interrupted after " in output
+    pairs = json.loads((site / "pairs.json").read_text())["rates"]
+    assert [list(side) for side in pairs] == [["test_w.py::test_write[segments-32K]"]] * 2
+    assert len(list((site / "baselines/box").glob("*.json"))) == 1
+    assert not list((site / "scratch").iterdir())
+
+    spoiled = SUITE + "\nimport os\nif os.environ.get('SPOIL'):\n    from bad import test_bad\n"
+    (site / "bad.py").write_text(WRONG.replace("from test_w import PATTERNS", SUITE.partition("@")[0]))
+    (site / "test_w.py").write_text(spoiled)
+    job = run_pario("ab", "plain", "env:SPOIL=1", *given, directory=site)
+    assert job.status == 1, job.output
+    assert "WRONG BYTES env:SPOIL=1: test_w.py::test_bad[segments-32K]: " in job.output
 
 
 WRONG = """

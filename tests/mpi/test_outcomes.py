@@ -24,6 +24,9 @@ class Row:
     line: str
     alone: dict[str, object] = field(default_factory=dict)
     openmpi: bool = False
+    options: tuple[str, ...] = ()
+    named: bool = False
+    """The last rank has died and is named: first, or among those that were gone in the same moment."""
 
 
 def count(**counts: int) -> dict[str, int]:
@@ -62,8 +65,10 @@ TABLE = [
         "ranks disagree about the number of subtests: ", {"status": 0, "counts": count(passed=3), "line": "3 passed"}),
     Row("sys_exit", 1, count(failed=1, passed=1), "rank {last} of {n}: SystemExit: 3", {"line": "SystemExit: 3"}),
     Row("os_exit", ANY, ANY, "rank {last} (pid ", openmpi=True),
-    Row("sigkill", ANY, ANY, "died in sigkill.py::test_dies [call]", openmpi=True),
-    Row("segfault", ANY, ANY, "died in segfault.py::test_dies [call]", openmpi=True),
+    Row("sigkill", ANY, ANY, "died in sigkill.py::test_dies [call]", openmpi=True, named=True),
+    Row("segfault", ANY, ANY, "died in segfault.py::test_dies [call]", openmpi=True, named=True),
+    Row("hub_dies", 3, ANY, "is gone, and without it no rank is watched: the job ends; hub_dies.py::test_loses_the_hub "
+        "was running and need not be the cause\npario: go on with --pario-resume ", openmpi=True),
     Row("loops", 1, count(failed=1, passed=1),
         "no end of loops.py::test_loops [call] within 1 s: rank {last} in test body at loops.py:", openmpi=True),
     # GPFS-53, GEN-09, ERR-12: a task that never calls ends by the watchdog with a diagnosis of who is missing
@@ -76,6 +81,10 @@ TABLE = [
         {"status": 0, "counts": count(passed=2), "line": "2 passed"}, openmpi=True),
     Row("collection_error", 2, count(error=1), "rank {last} of {n}: ImportError: library missing on this host",
         {"line": "ImportError: library missing on this host"}),
+    # alone the rank is interrupted; the others are stuck inside MPI, so that the job ends
+    Row("hangs_in_collection", 1, ANY, "rank {last} in sleep at hangs_in_collection.py:",
+        {"status": 2, "counts": count(error=1), "line": "no end of the session (collection) within 3 s: rank 0 in"},
+        openmpi=True, options=("--pario-timeout=3",)),
     Row("prints_a_lot", 1, count(failed=1, passed=1), "characters left out",
         {"line": "line 199999 of very many"}, openmpi=True),
     Row("keyboard_interrupt", 2, count(passed=1), "rank {last}: KeyboardInterrupt", {"line": "KeyboardInterrupt"},
@@ -97,10 +106,12 @@ PARAMETERS = [
 @pytest.mark.parametrize(("row", "ranks"), PARAMETERS)
 def test_outcome(row: Row, ranks: int, tmp_path: Path) -> None:
     shutil.copy(CASES / f"{row.case}.py", tmp_path)
-    job = run_pytest(ranks, "-rA", "--pario-grace=1", "--junitxml=junit.xml", f"{row.case}.py", directory=tmp_path)
+    options = ("-rA", "--pario-grace=1", "--junitxml=junit.xml", *row.options)
+    job = run_pytest(ranks, *options, f"{row.case}.py", directory=tmp_path)
     expected = {"status": row.status, "counts": row.counts, "line": row.line, **(row.alone if ranks == 1 else {})}
     line = str(expected["line"]).format(last=ranks - 1, n=ranks)
     assert line in job.output, job.output
+    assert not row.named or f"rank {ranks - 1} (pid " in job.output, job.output
     if expected["status"] is not ANY:
         assert job.status == expected["status"], job.output
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_pario.session.journal import read_history
-from tests.mpi.jobs import hub_processes, launcher, run_pario, strip_colour
+from tests.mpi.jobs import CASES, hub_processes, launcher, run_pario, strip_colour
 from tests.mpi.test_session import SLOW, await_running
 
 TWELVE = """
@@ -60,6 +61,53 @@ def test_all_twelve_are_reported(tmp_path: Path) -> None:
     assert len(suite.findall(".//testcase")) == 12
     assert len(suite.findall(".//failure")) == 2
     assert hub_processes(tmp_path) == []
+
+
+HOARDS = """
+from pathlib import Path
+from mpi4py import MPI
+
+KEPT = []
+
+def test_before(comm):
+    comm.Barrier()
+
+def test_hoards(comm):
+    hoarded = Path("hoarded")
+    if comm.bcast(None if comm.rank else not hoarded.exists()):
+        hoarded.touch()
+        try:
+            while True:
+                KEPT.append(comm.Dup())
+        except MPI.Exception:
+            pass
+
+def test_needs_one(comm):
+    comm.Dup().Free()
+
+def test_after(comm):
+    comm.Barrier()
+"""
+
+
+def test_communicators_that_are_used_up_cost_no_test(tmp_path: Path) -> None:
+    """MPICH has 2048; what failed for want of one is run again where there are some."""
+    (tmp_path / "test_hoards.py").write_text(HOARDS)
+    job = run_pario("run", "-n", "3", "--journal=j.jsonl", "test_hoards.py", directory=tmp_path, limit_s=120)
+    assert (job.status, job.counts()) == (0, {"passed": 4}), job.output
+    assert "ranks 0-2: no communicator is left for another test" in job.output
+    assert "Too many communicators" in job.output
+    assert "job 1 ended early; 2 of 4 tests are finished, the rest goes on in job 2" in job.output
+    assert "INTERNALERROR" not in job.output
+
+
+def test_the_rest_goes_on_where_the_hub_was_lost(tmp_path: Path) -> None:
+    shutil.copy(CASES / "hub_dies.py", tmp_path)
+    job = run_pario("run", "-n", "2", "hub_dies.py", directory=tmp_path, limit_s=120)
+    assert (job.status, job.counts()) == (1, {"passed": 1, "failed": 1}), job.output
+    # by the job that ended, and by the last one where it reports all tests
+    assert len(re.findall(r"the hub process \(pid \d+\) is gone", job.output)) >= 2, job.output
+    assert "left no diagnosis" not in job.output
 
 
 def test_a_good_run_is_one_job(tmp_path: Path) -> None:

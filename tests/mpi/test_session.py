@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from pytest_pario.session.journal import JournalLock, read_entries, read_history
-from tests.mpi.jobs import launcher, run_pytest
+from tests.mpi.jobs import hub_processes, launcher, run_pytest
+from tests.mpi.launching import is_openmpi
 
 THREE = """
 import pytest
@@ -222,6 +223,9 @@ def test_resume_runs_the_rest_and_reports_all(tmp_path: Path) -> None:
         "@pytest.mark.xfail(reason='bug')\n"
         "def test_xfails(comm): assert comm.rank\n"
         "def test_dies(comm):\n"
+        "    from pytest_pario.session.processes import shared_segments\n"
+        "    if comm.rank == 0: open('segments', 'w').write(' '.join(shared_segments()))\n"
+        "    comm.Barrier()\n"
         "    if os.environ.get('DIE') and comm.rank == 1: os._exit(5)\n"
         "    comm.Barrier()\n"
         "def test_last(comm): comm.Barrier()\n"
@@ -229,6 +233,11 @@ def test_resume_runs_the_rest_and_reports_all(tmp_path: Path) -> None:
     first = run_pytest(3, "--pario-journal=j.jsonl", directory=tmp_path, environment={"DIE": "1"})
     assert first.status != 0
     assert read_history(tmp_path / "j.jsonl").running == "test_x.py::test_dies"
+    # a library that was killed leaves its memory; the hub does not
+    assert hub_processes(tmp_path) == []
+    segments = (tmp_path / "segments").read_text().split()
+    assert segments or is_openmpi()
+    assert not [one for one in segments if Path(one).exists()]
     reports = ("-ra", "--junitxml=junit.xml", "--benchmark-json=b.json")
     job = run_pytest(3, "--pario-resume=j.jsonl", *reports, directory=tmp_path)
     assert job.status == 1, job.output
@@ -258,6 +267,40 @@ def test_a_journal_belongs_to_one_run(suite: Path) -> None:
     assert job.output.count("j.jsonl is being written by another run") == 1
     lock.release()
     assert run_pytest(2, "--pario-resume=j.jsonl", directory=suite).counts() == {"passed": 3}
+
+
+FILLS = """
+import resource
+import pytest
+
+@pytest.mark.parametrize("number", range(4))
+def test_number(comm, number):
+    if comm.rank == 0 and number == 1:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+    print("x" * 20_000)
+    comm.Barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("journal", "status", "told", "counts"),
+    [("/dev/full", 4, "No space left on device", {}), ("j.jsonl", 2, "File too large", {"passed": 2})],
+)
+def test_a_journal_that_cannot_be_written_ends_all_ranks_alike(
+    tmp_path: Path, journal: str, status: int, told: str, counts: dict[str, int]
+) -> None:
+    (tmp_path / "test_fills.py").write_text(FILLS)
+    job = run_pytest(3, f"--pario-journal={journal}", "--junitxml=junit.xml", directory=tmp_path, limit_s=60)
+    assert job.status == status, job.output
+    assert job.counts() == counts, job.output
+    assert len(re.findall(rf"journal \S*{journal} cannot be written: {told}", job.output)) == 1, job.output
+    assert "Traceback" not in job.output
+    assert "INTERNALERROR" not in job.output
+    if counts:  # what ran is reported; only the last line of the journal is missing
+        names = [case.get("name") for case in ET.parse(tmp_path / "junit.xml").findall(".//testcase")]
+        assert names[:2] == ["test_number[0]", "test_number[1]"]
+        assert len(read_history(tmp_path / journal).finished) == counts["passed"] - 1
+        assert "cannot be written" in str(read_history(tmp_path / journal).stopped)
 
 
 # --- signals --------------------------------------------------------------------------------------------------------

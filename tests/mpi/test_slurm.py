@@ -18,6 +18,10 @@ from tests.mpi.launching import is_openmpi
 
 pytestmark = [pytest.mark.xdist_group("beds"), pytest.mark.rootonly, pytest.mark.slow, pytest.mark.on_disk]
 
+TORN_REQUEST = "mpi/pmi2: invalid client request"
+"""Slurm 22.05 now and then takes two halves of what a rank says for two requests; MPI then never starts."""
+TRIES = 3
+
 SUITE = """
 import socket
 from pytest_pario.model import Pattern
@@ -52,7 +56,12 @@ def site(tmp_path: Path) -> Path:
 
 
 def start(cluster: Cluster, site: Path, *command: str) -> Job:
-    told = {**cluster.environment, "PARIO_HUB_ADDRESS": "127.0.0.1", "PATH": f"{_bin()}:{os.environ['PATH']}"}
+    told = {
+        **cluster.environment,
+        "PARIO_HUB_ADDRESS": "127.0.0.1",
+        "PARIO_START_TIMEOUT": "40",
+        "PATH": f"{_bin()}:{os.environ['PATH']}",
+    }
     return run_command(command, site, told)
 
 
@@ -62,7 +71,10 @@ def _bin() -> Path:
 
 def test_pario_run_under_srun(cluster: Cluster, site: Path) -> None:
     srun = "srun --mpi=pmi2 -N2 --ntasks-per-node=2"
-    job = start(cluster, site, "pario", "run", "-n", "4", "--mpiexec", srun, "test_s.py", "--pario-dir=.")
+    for _ in range(TRIES):
+        job = start(cluster, site, "pario", "run", "-n", "4", "--mpiexec", srun, "test_s.py", "--pario-dir=.")
+        if TORN_REQUEST not in job.output:
+            break
     assert job.counts() == {"passed": 2, "failed": 1}, job.output
     assert "4 ranks on 2 hosts" in job.output
     assert "rank 3 of 4: assert 3 != 3" in job.output

@@ -55,6 +55,8 @@ def test_one_rank_fails(ranks: int, tmp_path: Path) -> None:  # GPFS-46, GPFS-49
         mine = "OSError" if record["rank"] == ranks - 1 else "RemoteTaskError"
         for case, (first, second) in record["told"].items():
             assert (first, second) == (mine, "ok"), case
+        assert len(record["told"]) == 2 * 8
+        assert record["ahead"] > 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -86,12 +88,12 @@ def test_many_extents_and_wide_calls(ranks: int, tmp_path: Path) -> None:  # RES
     assert not result.timed_out, result.stderr[-2000:]
     assert result.returncode == 0, result.stderr[-3000:]
     (told,) = result.records
-    assert len(told["found"]) == 12
-    for name, text, fine, calls, holes_kept in told["found"]:
+    assert len(told["found"]) == 16
+    for name, text, fine, calls, holes_kept, extents in told["found"]:
         assert fine, (name, text)
         assert holes_kept, (name, text)
-        # a call of the file for each extent would be a million
-        assert calls < 10_000, (name, text, calls)
+        # holes that are moved along, or lists: never a call of the file for each extent
+        assert calls < (10_000 if extents > 10_000 else 200), (name, text, calls)
 
 
 @pytest.mark.parametrize("room", ["mine", "theirs", "agent", "own", "started"])
@@ -118,6 +120,9 @@ def test_two_programs_at_once(tmp_path: Path) -> None:  # RES-38, RES-39
     (told,) = result.records
     assert told["left"] == []
     assert len(told["found"]) == 6
+    # RES-29: before both programs read alone, and before they read together, in each of three passes
+    assert told["emptied"][0] == 6 * 3 * 2
+    assert told["emptied"][1] >= 6 * 3 * 2
     for row in told["found"].values():
         assert row["relative"] > 0
         for name in ("alone", "together", "other_alone", "other_together"):

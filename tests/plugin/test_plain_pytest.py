@@ -113,6 +113,7 @@ def test_one_process_with_mpi_is_a_session_of_one(pytester: pytest.Pytester) -> 
         ("pario_timeout()", "pario_timeout() must be one number of seconds, 0 or more"),
         ("pario_timeout('5 min')", "pario_timeout('5 min') must be one number of seconds"),
         ("pario_timeout(-1)", "pario_timeout(-1) must be one number of seconds"),
+        ("pario_timeout(60, weekly=1)", "pario_timeout(60, weekly=1) must be one number of seconds"),
     ],
 )
 def test_a_marker_with_a_bad_number_is_a_usage_error(pytester: pytest.Pytester, marker: str, message: str) -> None:
@@ -157,3 +158,20 @@ def test_help_of_the_command_needs_no_pytest(tmp_path: Path) -> None:
     code = "import sys; from pytest_pario.cli import build_parser; build_parser().format_help()"
     check = "assert 'pytest' not in sys.modules"
     subprocess.run([sys.executable, "-c", f"{code}; {check}"], cwd=tmp_path, check=True, timeout=240)
+
+
+def test_nights_are_not_lost_without_a_word(tmp_path: Path) -> None:
+    """A nightly job that lost its launcher must not look green."""
+    (tmp_path / "test_it.py").write_text(SUITE)
+    for option in ("--pario-save", "--pario-machine=box", "--pario-check"):
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", option],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 4
+        assert f"{option.partition('=')[0]}: without --with-mpi or a launcher nothing is measured" in done.stderr
+    assert run(tmp_path, "--pario-save", "--collect-only")

@@ -14,9 +14,10 @@ import pytest
 from pytest_pario.model import Pattern
 from pytest_pario.patterns import plan
 from pytest_pario.units import MiB
+from pytest_pario.workloads.consortium.class_rows import class_rows
 from pytest_pario.workloads.consortium.rows import rows
 from pytest_pario.workloads.parameters import resolve
-from pytest_pario.workloads.resonance.programs import rows as programs
+from pytest_pario.workloads.resonance.rows import rows as programs
 from pytest_pario.workloads.table import TABLE
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +57,21 @@ def test_every_kind_exists_in_every_way(profile: str) -> None:
         # CONS-16: collective and independent, view and explicit; CONS-03: MPI-IO and POSIX
         assert {("mpiio", pointer, coll) for pointer in ("explicit", "individual") for coll in (True, False)} <= found
         assert ("posix", "explicit", False) in found
+
+
+@pytest.mark.parametrize("profile", ["quick", "nightly", "full"])
+def test_every_contiguous_test_exists_in_both_interfaces(profile: str) -> None:  # CONS-03
+    found: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for row in class_rows(profile, resolve(TABLE)):
+        assert row.pattern is not None
+        # the quick profile has one size by POSIX
+        size = row.given.whole("transfer_size") if profile != "quick" else 0
+        found[row.asked, row.pattern.open.prealloc, size].add(row.pattern.api)
+    assert all(apis == {"mpiio", "posix"} for apis in found.values())
+    if profile != "full":
+        names = [f"segmented{api}-{phase}" for api in ("", "-posix") for phase in ("write", "read")]
+        sweep = {f"test_clients[1-clients-{name}]" for name in names}
+        assert sweep <= set(collected(f"--pario-profile={profile}"))
 
 
 def test_rows_are_small_tests_of_one_thing_each() -> None:  # CONS-04
@@ -100,7 +116,7 @@ def test_regions_are_covered(region: str, test: str) -> None:
 
 def test_programs_that_the_consortium_names_are_drawn_on() -> None:  # CONS-06
     assert "test_tile_io[0-write]" in collected()  # mpi-tile-io
-    assert any(row.name.startswith("ior") for row in programs("quick", 4))
+    assert any(row.pattern.name.startswith("ior") for row in programs("quick", 4))
     assert (ROOT / "suites" / "test_beffio.py").exists()
     # mib: large contiguous streams; the program itself was not to be found
     assert "mib" in (ROOT / "docs" / "known-limitations.md").read_text()

@@ -7,6 +7,7 @@ import fcntl
 import functools
 import importlib
 import os
+import socket
 import stat
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from typing import Any
 
 KERNELS = "pytest_pario.access.loops.kernels"
 LOCK_WAIT_S = 60.0
-"""How long a rank waits for the one that compiles; then it compiles for itself."""
+"""How long a rank waits for one that compiles and shows no progress; then it compiles for itself."""
 LOCK_POLL_S = 0.02
 
 
@@ -85,7 +86,7 @@ def _locked_cache(folder: str) -> Iterator[Path]:
     directory = cache_directory() / folder
     directory.mkdir(mode=0o700, exist_ok=True)
     with (directory / "pario.lock").open("a") as lock:
-        _take(lock.fileno(), time.monotonic() + LOCK_WAIT_S)
+        _take(lock.fileno(), Path(lock.name))
         before, config.CACHE_DIR = config.CACHE_DIR, str(directory)
         try:
             yield directory
@@ -93,17 +94,42 @@ def _locked_cache(folder: str) -> Iterator[Path]:
             config.CACHE_DIR = before
 
 
-def _take(descriptor: int, deadline_s: float) -> None:
-    """Take the lock, or raise when the time is up; it goes with the descriptor, also when the process dies."""
+def _take(descriptor: int, lock: Path) -> None:
+    """Take the lock, or raise where whoever has it does nothing; it goes with the descriptor, also when a process dies.
+
+    On a busy machine the compiling of one kernel may take minutes, and many ranks come before this one: so the time
+    runs anew whenever the lock has changed hands or its holder has computed.
+    """
+    seen, deadline_s = "", time.monotonic() + LOCK_WAIT_S
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() >= deadline_s:
+            found = _progress(lock)
+            if found != seen:
+                seen, deadline_s = found, time.monotonic() + LOCK_WAIT_S
+            elif time.monotonic() >= deadline_s:
                 raise
             time.sleep(LOCK_POLL_S)
         else:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{socket.gethostname()} {os.getpid()}".encode())
             return
+
+
+def _progress(lock: Path) -> str:
+    """Who has the lock, and how long that process has computed, if it is one of this machine."""
+    holder = lock.read_text(encoding="utf-8")
+    host, _, process = holder.partition(" ")
+    if host != socket.gethostname() or not process.isdecimal():
+        return holder
+    # "4711 (python) R 1 4711 …": after the name come the state, ten numbers, and ticks in user and system mode
+    try:
+        numbers = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        # it ended this moment, or there is no /proc
+        return holder
+    return f"{holder} {numbers[11]} {numbers[12]}"
 
 
 def _compile_cached(function: Callable[..., Any], signature: Any, directory: Path) -> Callable[..., Any]:

@@ -43,9 +43,9 @@ class CompiledEngine:
             [aligned(self._tiles(axis) * vectors * WIDTH, 0.0) for axis in range(3)]
             for vectors in (KEPT, KEPT, COMPONENTS)
         )
-        self._lines, self._leaving = (
-            [self._line_job(axis, workspace, leaves) for axis in range(3)] for leaves in (False, True)
-        )
+        self._lines = [self._line_job(axis, workspace, leaves=False) for axis in range(3)]
+        goes_on = [place < workspace.edge - 1 for place in storage.cell.place]
+        self._leaving = [self._line_job(axis, workspace, leaves=True) if goes_on[axis] else None for axis in range(3)]
 
     @property
     def work_bytes(self) -> int:
@@ -108,18 +108,24 @@ class CompiledEngine:
         return _filled(np.zeros(1, LINE), values)
 
     def _places(self, axis: int, workspace: Workspace, leaves: bool) -> dict[str, int]:
-        """Where rows are kept; the last one in the workspace too, unless it leaves for another rank."""
+        """Where rows are kept: eight lines at a time, or those of all lines, whose last ones leave for another rank."""
         longest = -(-self.s.problem.size // workspace.edge)
-        kept = workspace.array("kept", longest * KEPT * WIDTH)
         turned = workspace.array("turned", (padded(longest) + 2 * WIDTH) * 11 * WIDTH)
         first, last = self.s.interior(axis)
-        here = kept.ctypes.data + (last - first - 1) * ROW_BYTES
+        apart = (last - first - 1) * ROW_BYTES
+        if leaves:
+            # axes come one after the other, so cells of one slice, whatever the axis, have one memory
+            count = longest * padded(longest) * longest
+            kept = workspace.array(f"kept in slice {self.s.cell.place[axis]}", count * KEPT).ctypes.data
+            ends = {"kept_tile": apart, "exit": self._exit[axis].ctypes.data, "exit_tile": ROW_BYTES}
+        else:
+            kept = workspace.array("kept", longest * KEPT * WIDTH).ctypes.data
+            ends = {"kept_tile": 0, "exit": kept + apart, "exit_tile": 0}
         return {
-            "kept": kept.ctypes.data,
+            "kept": kept,
+            **ends,
             "entry": self._entry[axis].ctypes.data,
             "entry_tile": ROW_BYTES,
-            "exit": self._exit[axis].ctypes.data if leaves else here,
-            "exit_tile": ROW_BYTES if leaves else 0,
             "after": self._after[axis].ctypes.data,
             "turned": turned.ctypes.data + WIDTH * 6 * VECTOR_BYTES,
             "turned_rhs": turned.ctypes.data + (padded(longest) + 2 * WIDTH) * 6 * VECTOR_BYTES,
@@ -142,18 +148,18 @@ class CompiledEngine:
         first, last = (one - self.outer(axis)[0] for one in outer)
         size = self._chunks(axis) * COMPONENTS * WIDTH
         self._after[axis][first * size : last * size] = 0
-        self._sweep(axis)(self._lines[axis], *outer, True)
+        self._sweep(axis)(self._lines[axis], *outer, True, True)
 
     def _sweep(self, axis: int) -> Callable[..., None]:
         return self._run["sweep_along" if axis == 0 else "sweep_across"]
 
     def forward(self, axis: int) -> None:
-        """All lines, for the sake of their last rows."""
-        self._sweep(axis)(self._leaving[axis], *self.outer(axis), False)
+        """All lines; rows are kept for the backward sweep, and fetched ahead of their use: faster than anew from u."""
+        self._sweep(axis)(self._leaving[axis], *self.outer(axis), True, False)
 
     def backward(self, axis: int) -> None:
-        """All lines, and the forward sweep again: to compute rows in cache is faster than to fetch them from memory."""
-        self._sweep(axis)(self._lines[axis], *self.outer(axis), True)
+        """All lines, from the rows that the forward sweep has kept."""
+        self._sweep(axis)(self._leaving[axis], *self.outer(axis), False, True)
 
     def entry(self, axis: int) -> Floats:
         """Thirty vectors of each tile."""

@@ -32,15 +32,26 @@ LINE = np.dtype(
             *("rhs", "rhs_component", "rhs_step", "rhs_outer", "rhs_inner"),
             *("normal", "second", "third", "chunks", "lines", "points"),
             *("first", "last", "first_outer"),
-            *("kept", "entry", "entry_tile", "exit", "exit_tile", "after", "turned", "turned_rhs", "numbers"),
+            *(
+                "kept",
+                "kept_tile",
+                "entry",
+                "entry_tile",
+                "exit",
+                "exit_tile",
+                "after",
+                "turned",
+                "turned_rhs",
+                "numbers",
+            ),
         )
     ]
 )
 """The lines of a cell along one direction.
 
 `step` leads along a line, `outer` and `inner` (the latter in vectors, or rows for x) across it; `normal`, `second` and
-`third` are the momenta; rows `first` to `last` - 1 are solved for. Rows of eight lines at a time are kept at `kept`;
-but the row before the first one is at `entry`, and the last one is kept at `exit`, each with so many bytes for each
-eight lines. `after` is where the backward sweep finds the five vectors of the row after the last, and leaves those of
-the first.
+`third` are the momenta; rows `first` to `last` - 1 are solved for. Rows are kept at `kept`, but the row before the
+first one is at `entry`, and the last one is kept at `exit`, each with so many bytes for each eight lines (0 where eight
+lines are done with before the next begin). `after` is where the backward sweep finds the five vectors of the row after
+the last, and leaves those of the first.
 """

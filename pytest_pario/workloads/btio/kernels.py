@@ -87,7 +87,7 @@ def _kept(t: Any, tile: int, p: int) -> int:
         return t.entry + tile * t.entry_tile  # type: ignore[no-any-return]
     if p == t.last - 1:
         return t.exit + tile * t.exit_tile  # type: ignore[no-any-return]
-    return t.kept + (p - t.first) * ROW_BYTES  # type: ignore[no-any-return]
+    return t.kept + tile * t.kept_tile + (p - t.first) * ROW_BYTES  # type: ignore[no-any-return]
 
 
 def _forward(  # noqa: PLR0917 - compiled code takes no keywords
@@ -131,7 +131,7 @@ def _backward(t: Any, tile: int, rhs: int, apart: int, rhs_step: int) -> None:
         )
 
 
-def sweep_across(lines: Any, first: int, last: int, backward: bool) -> None:
+def sweep_across(lines: Any, first: int, last: int, forward: bool, backward: bool) -> None:
     """Solve along y or z: eight lines are eight neighbours in x."""
     t = lines[0]
     for outer in range(first, last):
@@ -139,12 +139,13 @@ def sweep_across(lines: Any, first: int, last: int, backward: bool) -> None:
             tile = (outer - t.first_outer) * t.chunks + chunk
             u = t.u + outer * t.u_outer + chunk * VECTOR_BYTES
             rhs = t.rhs + outer * t.rhs_outer + chunk * VECTOR_BYTES
-            _forward(t, tile, u, t.u_component, t.u_step, rhs, t.rhs_component, t.rhs_step)
+            if forward:
+                _forward(t, tile, u, t.u_component, t.u_step, rhs, t.rhs_component, t.rhs_step)
             if backward:
                 _backward(t, tile, rhs, t.rhs_component, t.rhs_step)
 
 
-def sweep_along(lines: Any, first: int, last: int, backward: bool) -> None:
+def sweep_along(lines: Any, first: int, last: int, forward: bool, backward: bool) -> None:
     """Solve along x: eight lines are eight neighbours in y, turned so that they lie side by side."""
     t = lines[0]
     for outer in range(first, last):
@@ -153,18 +154,20 @@ def sweep_along(lines: Any, first: int, last: int, backward: bool) -> None:
             row = chunk * WIDTH
             rhs = t.rhs + outer * t.rhs_outer + row * t.rhs_inner
             left = t.lines - 1 - row
+            # boundary points are turned back too, so they must be here in the backward sweep as well
             for m in range(5):
                 for i in range(0, t.points, WIDTH):
                     place = rhs + m * t.rhs_component + i * 8
                     turn_in_eight(
                         (place, t.rhs_inner, left, t.turned_rhs + i * RHS_POINT + m * VECTOR_BYTES, RHS_POINT)
                     )
-            u = t.u + outer * t.u_outer + row * t.u_inner
-            for m in range(6):
-                for i in range(-1, t.points + 1, WIDTH):
-                    place = u + m * t.u_component + i * 8
-                    turn_in_eight((place, t.u_inner, left, t.turned + i * U_POINT + m * VECTOR_BYTES, U_POINT))
-            _forward(t, tile, t.turned, VECTOR_BYTES, U_POINT, t.turned_rhs, VECTOR_BYTES, RHS_POINT)
+            if forward:
+                u = t.u + outer * t.u_outer + row * t.u_inner
+                for m in range(6):
+                    for i in range(-1, t.points + 1, WIDTH):
+                        place = u + m * t.u_component + i * 8
+                        turn_in_eight((place, t.u_inner, left, t.turned + i * U_POINT + m * VECTOR_BYTES, U_POINT))
+                _forward(t, tile, t.turned, VECTOR_BYTES, U_POINT, t.turned_rhs, VECTOR_BYTES, RHS_POINT)
             if backward:
                 _backward(t, tile, t.turned_rhs, VECTOR_BYTES, RHS_POINT)
                 for m in range(5):
@@ -185,7 +188,7 @@ def _signatures() -> dict[str, Any]:
     number, flag = kinds.int64, kinds.boolean
     return {
         **{name: kinds.void(cells, number, number) for name in ("make_rhs", "add_rhs", "invert_density")},
-        **{name: kinds.void(lines, number, number, flag) for name in ("sweep_across", "sweep_along")},
+        **{name: kinds.void(lines, number, number, flag, flag) for name in ("sweep_across", "sweep_along")},
     }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_pario.workloads.btio import algebra
-from pytest_pario.workloads.btio.jobs import VECTOR_BYTES, WIDTH
+from pytest_pario.workloads.btio.jobs import KEPT, VECTOR_BYTES, WIDTH
 
 numba: Any = importlib.import_module("numba")
 extending: Any = importlib.import_module("numba.extending")
@@ -82,6 +82,16 @@ class Writer:
     def store(self, value: Lanes, address: Any, align: int = 8) -> None:
         """Eight doubles."""
         self.builder.store(value.value, self.builder.inttoptr(address, VECTOR.as_pointer()), align=align)
+
+    def prefetch(self, row: Any, vectors: int, ahead: int, *, writes: bool) -> None:
+        """Bring a row of so many vectors, some rows ahead of this one, into the cache; it need not exist."""
+        byte, flag = ir.IntType(8).as_pointer(), SELECTOR
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        fetch = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
+        for index in range(vectors):
+            place = self.at(row, VECTOR_BYTES * (ahead * vectors + index))
+            # to read or to write, into the nearest cache, data
+            self.builder.call(fetch, [self.builder.inttoptr(place, byte), flag(int(writes)), flag(3), flag(1)])
 
     def spread(self, address: Any) -> Lanes:
         """One double in all lanes."""
@@ -170,6 +180,7 @@ def eliminate_eight(w: Writer, u: Any, component: Any, step: Any, normal: Any, *
     def before(index: int) -> Lanes:
         return w.load(w.at(last_kept, VECTOR_BYTES * index), VECTOR_BYTES)
 
+    w.prefetch(kept, KEPT, 1, writes=True)
     given = [w.load(rhs), *(w.load(w.at(rhs, place)) for place in places)]
     found = algebra.eliminate_row(load, before, w.numbers(LINE_NAMES, numbers), given, Lanes.reciprocal)
     for index, value in enumerate(found):
@@ -179,6 +190,7 @@ def eliminate_eight(w: Writer, u: Any, component: Any, step: Any, normal: Any, *
 @operation
 def substitute_eight(w: Writer, kept: Any, after: Any, rhs: Any, *places: Any) -> None:
     """One row of the backward sweep of eight lines; the result of the row after is at `after`, five vectors."""
+    w.prefetch(kept, KEPT, -3, writes=False)
     known = [w.load(w.at(after, VECTOR_BYTES * m), VECTOR_BYTES) for m in range(5)]
     found = algebra.substitute_row(lambda index: w.load(w.at(kept, VECTOR_BYTES * index), VECTOR_BYTES), known)
     for value, place in zip(found, (INDEX(0), *places), strict=True):

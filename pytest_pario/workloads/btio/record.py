@@ -43,6 +43,8 @@ def record_of(run: Run, result: BtioResult, phase: Access, device_rate: float | 
     beside = result.beside[phase]
     facts: dict[str, Any] = {**result.facts, "btio": result.plain(), "hints_requested": dict(run.hints)}
     facts["aside_s"] = beside.aside_s
+    if run.mode == "solved" and phase == "write":
+        facts["aside_skew_s"] = beside.skew_s
     flags = [*result.flags, *(["paused"] if beside.paused else [])]
     if not result.conforming:
         flags.append("non-conforming")

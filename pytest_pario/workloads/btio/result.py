@@ -45,11 +45,15 @@ class Beside:
     """What is known of output or read-back beside its samples."""
 
     aside_s: float
-    """Longest time that a rank spent on what is not in the time: making, marking and voiding fields."""
+    """Longest time that a rank spent on what is not in the time: making, marking and voiding fields, and waiting for
+    the others to have done so."""
     paused: bool
     """Whether that was so long that the storage may have worked on meanwhile (`PAUSED_SHARE`)."""
     rate: float
     """Bytes per second, summed over the ranks: each one's bytes by its own seconds, as NPB 3.4 has it (BT §7)."""
+    skew_s: float = 0.0
+    """How much longer the last rank was beside the clock than the first, over all fields. Where no barrier stands
+    before a call, in output of solved fields, ranks may have waited so long for each other in collective calls."""
 
 
 def summed_rate(told: Iterable[tuple[int, float]]) -> float:
@@ -152,5 +156,10 @@ class BtioResult:
             "ns_per_point_and_step": self.ns_per_point,
             "norms": {one.name: list(one.found) for one in self.comparisons},
             "deviations": {one.name: one.deviation for one in self.comparisons},
-            **({} if self.read is None else {"readback_s": self.read.elapsed_s[0]}),
+            "flags": list(self.flags),
+            **({} if self.read is None else self._readback(self.read)),
         }
+
+    def _readback(self, read: Samples) -> dict[str, float]:
+        seconds = read.elapsed_s[0]
+        return {"readback_s": seconds, "readback_bytes_per_s": read.moved_bytes[0] / seconds}

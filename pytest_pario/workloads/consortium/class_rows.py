@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from pytest_pario.errors import ParameterError
 from pytest_pario.model import Open, Pattern
-from pytest_pario.patterns import Segmented
 from pytest_pario.units import KiB, MiB, format_bytes
 from pytest_pario.workloads.consortium.classes import Class
-from pytest_pario.workloads.consortium.rows import block_and_transfer, other_calls
+from pytest_pario.workloads.consortium.rows import LAYOUTS, other_calls
 from pytest_pario.workloads.consortium.table import TABLE
 from pytest_pario.workloads.parameters import Parameters
 
@@ -18,12 +17,17 @@ from pytest_pario.workloads.parameters import Parameters
 #            bytes of each rank
 VOLUME: Mapping[str, int] = {"quick": 8 * MiB, "nightly": 256 * MiB, "full": 4096 * MiB}
 
-#    transfer   coll
+#    transfer   way
 SIZES = (
-    (1 * MiB,  False),
-    (1 * MiB,  True),
-    (32 * KiB, False),   # CONS-50: small accesses, the size in the label
+    (1 * MiB,  "ind"),
+    (1 * MiB,  "coll"),
+    (1 * MiB,  "posix"),   # CONS-03: what is contiguous exists in both
+    (32 * KiB, "ind"),     # CONS-50: small accesses, the size in the label
 )
+MORE_SIZES = (
+    (32 * KiB, "posix"),
+)
+"""Beside those, in the profiles that take their time."""
 
 # CONS-46: new files, or preallocated space, in sustained writes
 KINDS: tuple[tuple[Class, str], ...] = (
@@ -51,14 +55,16 @@ class ClassRow:
 def class_rows(profile: str, given: Parameters) -> list[ClassRow]:
     """Every class, size and kind of calls; what the user gave takes the place of the suite's column, once."""
     asked = given.whole("transfer_size") if given.is_given("transfer_size") else None
-    sizes = dict.fromkeys((size if asked is None else asked, coll) for size, coll in SIZES)
+    chosen = SIZES if profile == "quick" else SIZES + MORE_SIZES
+    sizes = dict.fromkeys((size if asked is None else asked, way) for size, way in chosen)
     kinds = dict.fromkeys((kind, _allocation(kind, own, given)) for kind, own in KINDS)
     rows = []
     for kind, allocation in kinds:
-        for size, coll in sizes:
-            suite = {"transfer_size": size, "block_size": VOLUME[profile], "allocation": allocation, "collective": coll}
-            first = allocation == dict(reversed(list(kinds)))[kind] and (size, coll) == next(iter(sizes))
-            rows.append(_row(kind, allocation, coll, given.over(TABLE, suite), is_concise=first))
+        for size, way in sizes:
+            suite = {"transfer_size": size, "block_size": VOLUME[profile], "allocation": allocation}
+            first = allocation == dict(reversed(list(kinds)))[kind] and (size, way) == next(iter(sizes))
+            used = given.over(TABLE, suite | {"collective": way == "coll"})
+            rows.append(_row(kind, allocation, way, used, is_concise=first))
     return rows
 
 
@@ -67,20 +73,28 @@ def _allocation(kind: Class, own: str, given: Parameters) -> str:
     return given.text("allocation") if kind == "sustained-write" and given.is_given("allocation") else own
 
 
-def _row(kind: Class, allocation: str, coll: bool, given: Parameters, *, is_concise: bool) -> ClassRow:
-    names = ("transfer_size", "block_size", "collective", *(("allocation",) if kind == "sustained-write" else ()))
-    used, pattern, problem = given.only(names), None, other_calls(given, coll=coll)
+def _row(kind: Class, allocation: str, way: str, given: Parameters, *, is_concise: bool) -> ClassRow:
+    names = (
+        "transfer_size",
+        "block_size",
+        "header_bytes",
+        "collective",
+        *(("allocation",) if kind == "sustained-write" else ()),
+    )
+    used, pattern, problem = given.only(names), None, other_calls(given, coll=way == "coll")
     size = given.whole("transfer_size") or given.whole("block_size")
-    name = f"{kind}-{format_bytes(size).replace(' ', '')}-{'coll' if coll else 'ind'}-{allocation}"
+    name = f"{kind}-{format_bytes(size).replace(' ', '')}-{way}-{allocation}"
     try:
-        block, transfer = block_and_transfer(given)
+        header = given.whole("header_bytes") > 0
         pattern = Pattern(
             name,
-            Segmented(block, (transfer,), count=block // transfer),
-            coll,
+            LAYOUTS["segmented"](given),
+            way == "coll",
             pointer="explicit",
+            api="posix" if way == "posix" else "mpiio",
             sync="none" if kind == "cached-write" else "end",
-            open=Open(prealloc=allocation == "preallocated"),
+            # what lies before the data is sized beforehand and must stay untouched (GEN-05)
+            open=Open(prealloc=allocation == "preallocated", presize=header and allocation == "new"),
         )
     except ParameterError as error:
         problem = str(error)

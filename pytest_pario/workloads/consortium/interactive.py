@@ -9,10 +9,12 @@ has n - 1 in the background. The time is from the start of the program to its en
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_pario.environment.load import HostsLoad
 from pytest_pario.measure.rounds import RoundSamples
 from pytest_pario.measure.spread import Statistics, describe
 from pytest_pario.workloads.consortium.background import Bounds, Done, announce, disturb
@@ -41,6 +43,8 @@ class Interaction:
     """What each of the others did meanwhile."""
     flags: tuple[str, ...] = ()
     """What limits the validity of the numbers."""
+    load: Mapping[str, object] | None = None
+    """Who else used the hosts meanwhile; None where no host can tell."""
 
     @property
     def statistics(self) -> Statistics:
@@ -57,6 +61,10 @@ class Interaction:
         return {
             "operation": self.operation,
             "flags": list(self.flags),
+            "load": self.load,
+            # programs know nothing of hints
+            "hints_requested": {},
+            "hints": {},
             "tool": self.program,
             "timed": ["start of the program to its end"],
             "combined": "each repetition kept",
@@ -69,7 +77,7 @@ class Interaction:
 
 
 def measure_operation(
-    comm: MPI.Comm,
+    comm: MPI.Intracomm,
     directory: Path,
     tool: Tool,
     tree: Tree,
@@ -105,13 +113,15 @@ def measure_operation(
         finally:
             announce(comm).Wait()
 
+    meter = HostsLoad(comm)
     settle(comm, tool.operation, act)
+    load = meter.stop()
     seconds, others = comm.bcast(seconds, root=0), comm.allgather(done)
     warmups, kept = tuple(seconds[:warmup_rounds]), tuple(seconds[warmup_rounds:])
-    flags = find_flags(comm)
+    flags = find_flags(comm, load)
     if any(one.ended_early for one in others[1:]):
         flags = (*flags, "background_ended")
-    return Interaction(tool.operation, tool.program, kept, warmups, tuple(others[1:]), flags)
+    return Interaction(tool.operation, tool.program, kept, warmups, tuple(others[1:]), flags, load)
 
 
 def _repeat(tool: Tool, place: Place, times: int, limit_s: float) -> list[float]:

@@ -12,7 +12,8 @@ guard before the clock started; and errors are agreed about after it has stopped
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,11 +22,13 @@ import numpy as np
 from pytest_pario import mpi
 from pytest_pario.access.failures import Subject
 from pytest_pario.access.guard import GuardedFile
+from pytest_pario.access.info import as_info
 from pytest_pario.errors import ParameterError, VerificationError
 from pytest_pario.units import KiB
 from pytest_pario.workloads.consortium.names import check_names
 from pytest_pario.workloads.consortium.phases import Phase, Work, measure_phase, settle
 from pytest_pario.workloads.consortium.room import require_room
+from pytest_pario.workloads.hints import check_hints, classify_hints, group_hints
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -57,10 +60,14 @@ class Metadata:
         collective: bool,
         name: str = "metadata",
         seed: int = 0,
+        hints: Mapping[str, str] | None = None,
     ) -> None:
         """Choose names and sizes; nothing is made yet. Collective."""
         if count < 1:
             raise ParameterError("metadata_files", count, "1 or more", "test")
+        self._hints, self._in_force = dict(hints or {}), dict[str, str]()
+        self._info: MPI.Info = mpi.load().INFO_NULL
+        check_hints(self._hints)  # GEN-13
         self._comm, self._top, self._name = comm, directory, name
         self._together: MPI.Intracomm = comm if collective else mpi.load().COMM_SELF
         self._owner = 0 if collective else comm.rank
@@ -87,10 +94,14 @@ class Metadata:
         }
         if operation not in measures:
             raise ParameterError("operation", operation, "one of " + ", ".join(measures), "test")
-        done = measures[operation]((rounds, warmup_rounds))
+        with as_info(self._hints or None) as self._info:
+            done = measures[operation]((rounds, warmup_rounds))
         settle(self._comm, "removing files", self._clear)
         settle(self._comm, "verifying removal", self.check_gone)
-        return done
+        # GEN-12; files of single tasks have the same hints, of which the first task tells
+        in_force = self._comm.bcast(self._in_force, root=0)
+        told = group_hints(classify_hints(self._hints, in_force))
+        return dataclasses.replace(done, hints_requested=self._hints, hints=told)
 
     def _measure_create(self, counts: Counts) -> Phase:
         self._rehearse()
@@ -105,6 +116,7 @@ class Metadata:
     def _measure_resize(self, counts: Counts) -> Phase:
         path = self._files[0]
         with self._guarded(path, mpi.load().MODE_CREATE | mpi.load().MODE_RDWR) as file:
+            self._in_force = file.get_hints()
             # each size by itself, through the guard, looked at from outside MPI
             for size in self._sizes:
                 file.set_size(size)
@@ -124,7 +136,7 @@ class Metadata:
     def _measure_delete(self, counts: Counts) -> Phase:
         def delete() -> Work:
             for path in self._files if self._deletes else ():
-                mpi.load().File.Delete(str(path))
+                mpi.load().File.Delete(str(path), self._info)
             return Work(self._counted(len(self._files)))
 
         def before() -> None:
@@ -148,15 +160,15 @@ class Metadata:
                 raise Subject(str(self._top), self._comm.rank).translate(operation, error) from error
 
         return measure_phase(
-            self._comm, operation, translated, timed=TIMED[operation], rounds=counts[0], warmup_rounds=counts[1],
-            before=before, after=after,
+            self._comm, operation, translated, place=self._top, timed=TIMED[operation],
+            rounds=counts[0], warmup_rounds=counts[1], before=before, after=after,
         )  # fmt: skip
 
     def _open_all(self, mode: int) -> Work:
         codes = mpi.load()
         names = [str(path) for path in self._files]
         for name in names:
-            file = codes.File.Open(self._together, name, mode)
+            file = codes.File.Open(self._together, name, mode, self._info)
             file.Close()
         return Work(self._counted(len(names)))
 
@@ -165,17 +177,21 @@ class Metadata:
         return operations if self._deletes else 0
 
     def _guarded(self, path: Path, mode: int) -> GuardedFile:
-        return GuardedFile.open(self._together, path, mode)
+        return GuardedFile.open(self._together, path, mode, self._hints or None)
 
     def _rehearse(self) -> None:
         """Make one file through the guard: what stands in the way is found before the clock starts."""
-        self._guarded(self._files[0], mpi.load().MODE_CREATE | mpi.load().MODE_RDWR).close()
+        self._make_one(self._files[0])
         settle(self._comm, "rehearsing", lambda: None)
 
     def _make(self) -> None:
         """Make all files through the guard; collective over the tasks that share them."""
         for path in self._files:
-            self._guarded(path, mpi.load().MODE_CREATE | mpi.load().MODE_RDWR).close()
+            self._make_one(path)
+
+    def _make_one(self, path: Path) -> None:
+        with self._guarded(path, mpi.load().MODE_CREATE | mpi.load().MODE_RDWR) as file:
+            self._in_force = self._in_force or file.get_hints()
 
     def _clear(self) -> None:
         for path in self._files if self._deletes else ():

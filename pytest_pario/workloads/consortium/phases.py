@@ -11,9 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_pario import mpi
+from pytest_pario.access.trace import Trace, trace_from_environment
+from pytest_pario.environment.load import HostsLoad
 from pytest_pario.errors import RemoteTaskError
 from pytest_pario.measure.clock import clocks_agree
 from pytest_pario.measure.rounds import RoundSamples
@@ -81,6 +84,12 @@ class Phase:
     rounds: tuple[Round, ...]
     flags: tuple[str, ...] = ()
     """What limits the validity of the numbers."""
+    load: Mapping[str, object] | None = None
+    """Who else used the hosts meanwhile; None where no host can tell."""
+    hints_requested: Mapping[str, str] = field(default_factory=dict)
+    """None for plain POSIX calls."""
+    hints: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """What became of them: accepted, changed, dropped, defaulted (GEN-12)."""
 
     @property
     def samples(self) -> RoundSamples:
@@ -98,6 +107,9 @@ class Phase:
         return {
             "operation": self.name,
             "flags": list(self.flags),
+            "load": self.load,
+            "hints_requested": dict(self.hints_requested),
+            "hints": {group: dict(hints) for group, hints in self.hints.items()},
             "timed": list(self.timed),
             "combined": "each round kept; rates of the best round as highest_*",
             "clients": self.clients,
@@ -118,47 +130,72 @@ class Phase:
 
 
 def measure_phase(
-    comm: MPI.Comm,
+    comm: MPI.Intracomm,
     name: str,
     act: Callable[[], Work],
     *,
+    place: Path,
     timed: Sequence[str],
     rounds: int,
     warmup_rounds: int = 1,
     before: Callable[[], object] | None = None,
     after: Callable[[], object] | None = None,
 ) -> Phase:
-    """Repeat a phase on all processes; `before` and `after` prepare and verify each round, untimed.
+    """Repeat a phase on all processes at a place; `before` and `after` prepare and verify each round, untimed.
 
     An error in one of the three on some process ends the phase on all (ERR-13).
     """
-    agree = clocks_agree(comm)
-    done = []
+    agree, done = clocks_agree(comm), list[Round]()
+    world = mpi.load().COMM_WORLD.Get_rank()
+    trace = mpi.together(comm, f"tracing {name}", lambda: trace_from_environment(world))
+    meter = HostsLoad(comm)
     for number in range(warmup_rounds + rounds):
         if before is not None:
             settle(comm, f"preparing round {number} of {name}", before)
-        done.append(_one_round(comm, name, act, agree))
+        done.append(_one_round(comm, _Traced(name, act, place, trace), agree))
         if after is not None:
             settle(comm, f"verifying round {number} of {name}", after)
+    load = meter.stop()
     warmups, kept = tuple(done[:warmup_rounds]), tuple(done[warmup_rounds:])
-    return Phase(name, tuple(timed), comm.size, warmups, kept, find_flags(comm))
+    return Phase(name, tuple(timed), comm.size, warmups, kept, find_flags(comm, load), load)
 
 
-def _one_round(comm: MPI.Comm, name: str, act: Callable[[], Work], agree: bool) -> Round:
+@dataclass(frozen=True)
+class _Traced:
+    """The timed part of a phase, of which a trace has one record for each round (GPFS-55)."""
+
+    name: str
+    act: Callable[[], Work]
+    place: Path
+    trace: Trace | None
+
+    def tell(self, begun_s: float, work: Work, failure: Exception | None) -> None:
+        """Write the record; after the clock has stopped."""
+        if self.trace is None:
+            return
+        if failure is not None:
+            self.trace.failure(self.name, str(self.place), None, None, failure, at_s=begun_s)
+        else:
+            moved = work.moved_bytes or None
+            self.trace.success(self.name, str(self.place), None, moved, moved, at_s=begun_s)
+
+
+def _one_round(comm: MPI.Comm, phase: _Traced, agree: bool) -> Round:
     codes = mpi.load()
     failure: Exception | None = None
     work = Work(0)
     comm.Barrier()
-    start_s = codes.Wtime()
+    begun_s, start_s = time.time(), codes.Wtime()
     begun_ns = clock_ns()
     try:
-        work = act()
+        work = phase.act()
     except Exception as error:
         failure = error
     elapsed_s = (clock_ns() - begun_ns) / 1e9
     interval = Interval(start_s, codes.Wtime(), elapsed_s)
+    phase.tell(begun_s, work, failure)
     told = comm.allgather((interval, work, failure is not None))
-    _leave(name, failure, [bad for _, _, bad in told])
+    _leave(phase.name, failure, [bad for _, _, bad in told])
     works = [one for _, one, _ in told]
     return Round(
         time=job_time([one for one, _, _ in told], clocks_agree=agree),
@@ -186,8 +223,9 @@ def _parts(works: Iterable[Work]) -> list[str]:
     return list(dict.fromkeys(part for one in works for part in one.parts_s))
 
 
-def find_flags(comm: MPI.Comm) -> tuple[str, ...]:
-    """`oversubscribed` where some host has more processes than cores that they may use (GEN-19)."""
+def find_flags(comm: MPI.Comm, load: Mapping[str, object] | None) -> tuple[str, ...]:
+    """`oversubscribed` where a host has more processes than cores that they may use (GEN-19), `polluted` by others."""
     hosts = comm.allgather((mpi.load().Get_processor_name(), len(os.sched_getaffinity(0))))
     processes = Counter(host for host, _ in hosts)
-    return ("oversubscribed",) if any(processes[host] > cores for host, cores in hosts) else ()
+    flags = ("oversubscribed",) if any(processes[host] > cores for host, cores in hosts) else ()
+    return (*flags, "polluted") if load is not None and load["polluted"] else flags

@@ -58,7 +58,7 @@ class SmallFiles:
     """The files of all clients below one folder."""
 
     def __init__(
-        self, comm: MPI.Comm, directory: Path, layout: Files, seed: int = 0, name: str = "small-files"
+        self, comm: MPI.Intracomm, directory: Path, layout: Files, seed: int = 0, name: str = "small-files"
     ) -> None:
         """Make the data of all files, and the folders; collective."""
         self._comm, self._top, self._layout, self._name = comm, directory, layout, name
@@ -98,8 +98,8 @@ class SmallFiles:
             self.make()
             settle(self._comm, "verifying before the phase", self.check_created)
         done = measure_phase(
-            self._comm, phase, step.act, timed=TIMED[phase], rounds=rounds, warmup_rounds=warmup_rounds,
-            before=step.before, after=step.after,
+            self._comm, phase, step.act, place=self._top, timed=TIMED[phase],
+            rounds=rounds, warmup_rounds=warmup_rounds, before=step.before, after=step.after,
         )  # fmt: skip
         settle(self._comm, "removing files", self.remove)
         settle(self._comm, "verifying removal", self.check_gone)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -114,14 +114,14 @@ def contiguous(scale: Scale) -> Iterator[Row]:
 def discontiguous(scale: Scale, n: int, seed: int, choices: Choices = STANDARD) -> Iterator[Row]:
     """All blocks of 1 KiB dealt at random, region by region (GPFS-12..17); writes with and without preallocation."""
     layout, like = Scattered(BLOCK, scale.blocks * n, seed=seed, region=choices.region), "discontiguous"
-    told = (("region", choices.region),)
+    told, by = (("region", choices.region),), choices.prealloc_by
     for way in WAYS:
         # each region has a view of its own; POSIX goes block by block
-        opened = Open(unique=True, prealloc=choices.prealloc is True)
+        opened = Open(unique=True, prealloc=True, prealloc_by=by) if choices.prealloc else Open(unique=True)
         pattern = _pattern(like, layout, way, open=opened)
         yield Row(pattern, like, types_inside=way != "posix", single=way == "posix", parameters=told)
     if choices.prealloc is None:
-        prealloc = _pattern(f"{like}-prealloc", layout, "coll", open=Open(unique=True, prealloc=True))
+        prealloc = _pattern(f"{like}-prealloc", layout, "coll", open=Open(unique=True, prealloc=True, prealloc_by=by))
         yield Row(prealloc, like, types_inside=True, phases=("write",), parameters=told)
 
 
@@ -133,9 +133,12 @@ def partitioning(scale: Scale, n: int, seed: int, choices: Choices = STANDARD) -
     hints = Hints({LARGE: "false", SIZE: "16MB"})
     told = (("blocks_per_op", per_op), ("fill", fill))
     for word, unique in (("on", True), ("off", False)):
+        if choices.partitioning not in (None, unique):
+            continue
         opened = Open(unique=unique, prefill=PREFILL)
         pattern = _pattern(f"{like}-{word}", layout, "indep", open=opened, hints=hints)
-        yield Row(pattern, like, summary="mean", parameters=((PARTITIONING, word), *told))
+        # every operation has a view of its own: few or many, what it takes to make one is timed
+        yield Row(pattern, like, summary="mean", types_inside=True, parameters=((PARTITIONING, word), *told))
     posix = _pattern(like, layout, "posix", open=Open(prefill=PREFILL))
     yield Row(posix, like, summary="mean", parameters=told)
 
@@ -206,8 +209,8 @@ def task_counts(profile: str, size: int) -> list[int]:
     return [size] if profile == "quick" else [*fewer, size]
 
 
-def told_of(row: Row, hints: Mapping[str, str]) -> dict[str, object]:
-    """What the record says of a row beside its pattern, as the hints asked for make it."""
+def told_of(row: Row, hints: Mapping[str, str], dropped: Iterable[str] = ()) -> dict[str, object]:
+    """What the record says of a row beside its pattern, as the hints asked for and those `dropped` make it."""
     asked = {**hints, **row.pattern.hints.on_open}
     told = dict(row.parameters)
     if MAX_ACC in told:
@@ -218,4 +221,7 @@ def told_of(row: Row, hints: Mapping[str, str]) -> dict[str, object]:
         told[PARTITIONING] = "on" if partitioning_wanted(row.pattern.open.unique, large) else "off"
         if not partitioning_wanted(True, large):
             told["ignored"] = f"the switch of partitioning is ignored with {LARGE}={large}"  # GPFS-20
+    # a library that does not know these hints does nothing else of MPI-IO/GPFS either (GPFS-04)
+    if own := sorted({LARGE, SIZE, MAX_ACC} & set(dropped)):
+        told["dropped_hints"] = own
     return told

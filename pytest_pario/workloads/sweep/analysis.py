@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pytest_pario.environment.stripe import echoed_hints
 from pytest_pario.errors import ParameterError
 from pytest_pario.workloads.hints import classify_hints
 from pytest_pario.workloads.sweep.decision import CANDIDATES, gain_probability, least_rounds, pair_ratios, reject
@@ -60,6 +61,8 @@ class Cell:
     """Hints that the library does not know: the cell does not show what they would have done."""
     changed: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Hints that were in force with another value than that asked for, and that value."""
+    echoed: tuple[str, ...] = ()
+    """Hints that the library repeats, and that no driver in force obeys."""
     same_as: str | None = None
     """Name of an earlier set with the same hints in force: both are one, and the earlier one stands for it."""
     tested: Trial | None = None
@@ -67,7 +70,7 @@ class Cell:
     @property
     def acted(self) -> bool:
         """Whether what was asked for was in force, and is another thing than the default and all earlier sets."""
-        return not self.dropped and not self.changed and self.same_as is None
+        return not (self.dropped or self.changed or self.echoed) and self.same_as is None
 
     @property
     def estimate(self) -> Estimate:
@@ -166,6 +169,7 @@ def _cell(
         in_force,
         tuple(sorted(one.key for one in outcomes if one.state == "dropped")),
         {one.key: str(one.in_force) for one in outcomes if one.state == "changed"},
+        echoed_hints(hints.hints, in_force),
         # a set that did not get what it asked for stands for nothing
         next((one.hints.name for one in earlier if one.in_force == in_force and not one.changed), None),
     )

@@ -27,8 +27,9 @@ class Counting:
 class Fake:
     """A file of three calls, one of which may fail."""
 
-    def __init__(self, broken: str = "") -> None:
+    def __init__(self, broken: str = "", shows_view: bool = False) -> None:
         self.deeds, self.calls, self._broken, self._open = Deeds(), list[str](), broken, False
+        self._shows_view = shows_view
 
     def _make(self, name: str) -> None:
         if name == self._broken:
@@ -40,6 +41,8 @@ class Fake:
         self._open = True
 
     def accesses(self, one_by_one: bool) -> Iterator[Callable[[], object]]:
+        if self._open and self._shows_view:
+            self._make("view")
         for _ in range(3 if one_by_one else 1) if self._open else ():
             yield lambda: self._make("access")
 
@@ -66,10 +69,15 @@ PLAIN = Course(syncs=True, syncs_each=False, as_job=False, intra_barriers=False)
         (Course(True, False, True, False), "| open | access sync | close"),
         (Course(False, True, False, False), "| open access sync access sync access sync close"),
         (Course(False, False, False, False), "| open access close"),
+        # CONS-35: what leads to the first call, then the barrier, then calls alone
+        (Course(False, False, False, False, as_calls=True), "| open view | access close"),
+        # RES-32: a barrier before each timed call, and a sync after each where it is asked for
+        (Course(False, False, False, False, True, True), "| open view | | access | access | access close"),
+        (Course(False, True, False, False, False, True), "| open view | access sync | access sync | access sync close"),
     ],
 )
 def test_calls_and_barriers(course: Course, calls: str) -> None:
-    fake = Fake()
+    fake = Fake(shows_view="view" in calls)
     acts = run(fake, course)
     assert " ".join(fake.calls) == calls
     assert acts == [act for act in ("open", "access", "sync", "close") if act in calls]
@@ -109,6 +117,8 @@ def test_a_sync_counts_for_what_lies_before_it() -> None:
         ("end", "job_time", "read", Course(True, False, True, False)),
         ("per_call", "transfer_rate", "rewrite", Course(False, True, False, False)),
         ("none", "transfer_rate", "write", Course(False, False, False, False)),
+        ("none", "aggregate", "write", Course(False, False, False, False, as_calls=True)),
+        ("end", "aggregate", "read", Course(False, False, False, False, as_calls=True)),
     ],
 )
 def test_what_a_row_asks_for(sync: SyncRule, metric: Metric, phase: Access, course: Course) -> None:

@@ -7,6 +7,7 @@ import fcntl
 import importlib
 import os
 import resource
+import socket
 import subprocess
 import sys
 import tempfile
@@ -382,6 +383,40 @@ def test_a_link_is_not_followed(own_cache: Path, tmp_path: Path) -> None:
     own_cache.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(PermissionError):
         cache.cache_directory()
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_who_compiles_is_waited_for_as_long_as_it_gets_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "LOCK_WAIT_S", 0.0)
+    asked = 0
+    with (cache.cache_directory() / "pario.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def progress(_lock: Path) -> str:
+            nonlocal asked
+            asked += 1
+            if asked == 5:
+                fcntl.flock(lock, fcntl.LOCK_UN)
+            return str(asked)
+
+        monkeypatch.setattr(cache, "_progress", progress)
+        compile_anew()
+    assert asked == 5
+    assert list(cache.cache_directory().rglob("*.nbi"))
+
+
+def test_progress_is_a_new_holder_or_its_cpu_time(tmp_path: Path) -> None:
+    lock, here = tmp_path / "lock", socket.gethostname()
+    for holder in ("", "elsewhere 1", f"{here} 0", f"{here} none"):
+        lock.write_text(holder)
+        assert cache._progress(lock) == holder
+    lock.write_text(f"{here} {os.getpid()}")
+    holder, _, before = cache._progress(lock).rpartition(f"{os.getpid()} ")
+    assert holder == f"{here} "
+    begun = time.process_time()
+    while time.process_time() - begun < 0.1:
+        pass
+    assert cache._progress(lock) != f"{here} {os.getpid()} {before}"
 
 
 @pytest.mark.usefixtures("own_cache")

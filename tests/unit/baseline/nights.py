@@ -55,6 +55,7 @@ def save_nights(
     noise: float = 0.03,
     seed: int = 1,
     machine: str = "box",
+    step: datetime.timedelta = datetime.timedelta(days=1),
 ) -> Store:
     """Nights of `tests` series; `factor(night, test)` scales a rate, `facts(night)` are settings of that night."""
     rng, store = np.random.default_rng(seed), Store(root, machine)
@@ -64,7 +65,7 @@ def save_nights(
             level = (500 + 100 * test) * factor(night, test) * np.exp(rng.normal(0, noise))
             rates = [float(level * np.exp(rng.normal(0, 0.02))) for _ in range(5)]
             entries.append(entry(f"p{test}", rates, **facts(night)))
-        store.save_night(content(entries), FIRST + datetime.timedelta(days=night))
+        store.save_night(content(entries), FIRST + night * step)
     return store
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from pytest_pario.cli import main
 from pytest_pario.errors import ParameterError, StoreError
 from pytest_pario.report.verdicts import markdown_lines, sentence_of, terminal_lines
 from pytest_pario.session.operator import exit_status
-from tests.unit.baseline.nights import content, entry, save_nights
+from tests.unit.baseline.nights import MOVED, content, entry, save_nights
 
 
 def one_fallen(night: int, test: int) -> float:
@@ -144,6 +145,38 @@ def test_commands_name_their_own_option(tmp_path: Path, capsys: pytest.CaptureFi
     told = capsys.readouterr().err
     assert told.count("--machine = ") == 2
     assert "--pario-machine" not in told
+
+
+def test_a_level_is_accepted_from_its_run_where_a_day_has_many(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_nights(tmp_path, 40, one_fallen, step=datetime.timedelta(minutes=20))
+    where = ["--store", str(tmp_path)]
+    assert main(["check", *where]) == 3
+    assert "since 2026-01-01 10:00" in capsys.readouterr().out
+    assert main(["accept", "--all-red", "--reason", "x", *where]) == 0
+    assert main(["check", *where]) == 0
+
+
+def test_an_acceptance_that_does_not_help_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_nights(tmp_path, 36, one_fallen)
+    where = ["--store", str(tmp_path)]
+    # the level began later: its nights of before would be its baseline
+    assert main(["accept", "p1", "--since", "2026-01-10", "--reason", "x", *where]) == 3
+    assert "STILL RED: p1/read" in capsys.readouterr().out
+    assert main(["accept", "p1", "--since", "2026-01-31 00:00", "--reason", "x", *where]) == 0
+
+
+def test_no_bytes_are_the_damage_of_the_series_that_the_test_had(tmp_path: Path) -> None:
+    store = save_nights(tmp_path, 20)
+    empty = entry("p0", [1.0])
+    empty["extra_info"]["moved_bytes"] = [0]
+    store.save_night(content([empty, *(entry(f"p{k}", [500.0 + 100 * k]) for k in range(1, 6))]))
+    judgement = judge(store.read())
+    (damaged,) = [one for one in judgement.findings if one.state == "damaged"]
+    assert (damaged.series.moved_bytes, damaged.damage) == (MOVED, "no bytes were moved")
+    assert judgement.absent == ()
+    assert exit_status(judgement) == 1
 
 
 # --- rules of a site ------------------------------------------------------------------------------------------------

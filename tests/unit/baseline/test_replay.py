@@ -51,10 +51,10 @@ def test_one_bad_night_is_yellow_and_never_red() -> None:
 
 def test_a_night_on_which_everybody_is_low_is_nobodys_fault() -> None:
     logs = nights()
-    logs[30:36] += np.log(0.5)
+    logs[30:38] += np.log(0.5)
     assert not replay(logs, ONE_GROUP).red.any()
     _, groups = replay_groups(logs, ONE_GROUP)
-    assert groups.red[34:36, 0].all()
+    assert groups.red[36:38, 0].all()
 
 
 def test_undoing_it_clears() -> None:

@@ -207,19 +207,20 @@ def test_passes_of_a_test_have_one_name(name: str, stripped: str) -> None:
 
 
 def test_runs_made_in_another_manner_are_another_series() -> None:
-    rows = [entry("p", [100.0]) for _ in range(5)]
+    rows = [entry("p", [100.0]) for _ in range(6)]
     facts: tuple[dict[str, Any], ...] = (
         {},
         {"strategy": "row"},
         {"strategy": "two_phase"},
         {"direct": True},
         {"intra_barriers": True},
+        {"call_barriers": True},
     )
     for row, more in zip(rows, facts, strict=True):
         row["extra_info"]["record"]["facts"] |= more
     series = [sample.series for row in rows if (sample := read_entry(row)) is not None]
     assert series[0] == series[1]
-    assert len(set(series)) == 4
+    assert len(set(series)) == 5
     assert series[2].kind == "uncached, two_phase"
 
 

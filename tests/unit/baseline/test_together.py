@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytest_pario.baseline.effect import begin_level, widening
 from pytest_pario.baseline.judge import judge
 from pytest_pario.baseline.rules import DEFAULT
 from pytest_pario.baseline.store import Shelf, Store
 from pytest_pario.baseline.table import tabulate
-from pytest_pario.baseline.together import replay_together, split_accepts
+from pytest_pario.baseline.together import replay_nights, replay_together, split_accepts
 from pytest_pario.cli import main
 from pytest_pario.report.verdicts import sentence_of, terminal_lines
 from tests.unit.baseline.nights import save_nights
@@ -39,6 +40,14 @@ def test_a_fall_of_a_whole_group_stands_with_its_date_and_its_cause(tmp_path: Pa
         assert all(one.by_group and one.nights == nights - 30 for one in findings)
         assert all(-0.30 < one.effect < -0.20 for one in findings)
         assert "changed there: kernel: 6.1 -> 6.9" in sentence_of(findings[0])
+
+
+def test_a_member_that_holds_is_not_red_with_its_group(tmp_path: Path) -> None:
+    # p0 has a good night in every window: what the others do is no verdict on it
+    shelf = save_nights(tmp_path, 40, lambda n, test: 0.75 if n >= 30 and (test or n % 3) else 1.0).read()
+    judgement = judge(shelf)
+    assert {one.series.name for one in judgement.findings if one.state == "regressed"} == {f"p{k}" for k in range(1, 6)}
+    assert all(one.by_group for one in judgement.findings if one.state == "regressed")
 
 
 def test_undoing_it_clears_the_group(tmp_path: Path) -> None:
@@ -113,3 +122,25 @@ def test_members_follow_a_group_of_which_too_few_ran(tmp_path: Path) -> None:
     assert {one.state for one in judgement.findings} == {"regressed"}
     assert len(judgement.findings) == 6
     assert DEFAULT.control_peers == 2
+
+
+def test_a_level_that_begins_in_nights_without_peers_is_dated_there() -> None:
+    rng = np.random.default_rng(3)
+    logs = rng.normal(0, 0.02, (45, 4))
+    logs[30:, 0] += np.log(0.7)
+    logs[30:34, 1:] = np.nan  # nobody to compare with on the first four nights
+    seen = replay_nights(logs, np.zeros(4, np.int64))
+    assert seen.red[-1].tolist() == [True, False, False, False]
+    assert begin_level(seen, 0, DEFAULT) == 30
+
+
+def test_intervals_are_wider_where_nights_resemble_the_next_ones() -> None:
+    rng = np.random.default_rng(4)
+    steady = rng.normal(0, 0.05, (80, 6))
+    slow = steady.copy()
+    for night in range(1, 80):
+        slow[night] += 0.7 * slow[night - 1]
+    widths = [widening(replay_nights(one, np.zeros(6, np.int64)), False, DEFAULT) for one in (steady, slow)]
+    assert 1.0 <= widths[0] < 1.15 < widths[1]
+    seen = replay_nights(steady, np.zeros(6, np.int64))
+    assert widening(seen, True, DEFAULT) == pytest.approx(DEFAULT.dated_widening * widths[0])

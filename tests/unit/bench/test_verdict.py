@@ -11,10 +11,12 @@ import pytest
 from pytest_pario.baseline.replay import replay
 from pytest_pario.baseline.rules import DEFAULT
 from pytest_pario.bench.verdict import SHIPPED, run_verdict_bench
-from pytest_pario.bench.verdict_data import NIGHTLY, read_nights
+from pytest_pario.bench.verdict_data import NIGHTLY, Nights, read_nights
 from pytest_pario.bench.verdict_lasting import lasting_falls
+from pytest_pario.bench.verdict_pairs import ORDERS, score_order
 from pytest_pario.bench.verdict_record import record_noise
 from pytest_pario.bench.verdict_score import PEERS, Score, margins_of, score_gate, score_peer
+from pytest_pario.bench.verdict_union import operator_year, score_union
 from pytest_pario.errors import ParameterError
 
 
@@ -37,9 +39,9 @@ def test_a_lasting_fall_is_found_and_dated(tmp_path: Path) -> None:
     assert nights.logs.shape == (220, 6)
     assert np.isnan(nights.logs[50, 0])  # bytes are checked before speed
     assert nights.tuning.tolist() == [True, False] * 3
-    lines = lasting_falls(nights)
+    lines = lasting_falls(nights, operator_year(nights))
     assert lines[-1] == "1 of 1 found, 1 of them dated within 2 nights of the test"
-    assert "red itself on night 5" in lines[0]
+    assert "red on night 5, dated" in lines[0]
 
 
 def test_every_table_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,6 +54,8 @@ def test_every_table_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "pario, calm, reads",
         "plain group, window 3",
         "Conbench",
+        "verdict, unexplained",
+        "its events, explained",
         "cover of the 90%",
         "judging 500 tests",
     ):
@@ -65,6 +69,16 @@ def test_shipped_noise_is_what_the_recorder_writes(tmp_path: Path) -> None:
     assert shipped.logs.shape == (60, 12)
     with pytest.raises(ParameterError, match="a new file"):
         record_noise(tmp_path / "own.csv", [tmp_path], 2)
+
+
+def test_comparisons_are_decided_as_the_product_decides_them() -> None:
+    rng = np.random.default_rng(3)
+    logs = rng.normal(0, 0.3, (60, 1, 2)) + rng.normal(0, 0.03, (60, 6, 2))
+    tables = (logs[:, :, 0], logs[:, :, 1])
+    nights = Nights("x", ("a", "b"), np.zeros(2, int), ("g",), np.median(logs, axis=1), tables)
+    row = score_order(nights, ORDERS[0], 2, 60, 20).split()
+    assert row[-8:] == ["0.00", "100", "100/100/100/100", *row[-5:]]
+    assert score_order(nights, ORDERS[0], 3, 60, 20) == ""  # more tests than series
 
 
 def test_a_directory_without_nights_is_refused(tmp_path: Path) -> None:
@@ -88,6 +102,17 @@ def score_unexplained(falls: dict[int, tuple[slice, float]]) -> Score:
     seen = replay(logs, np.zeros(6, int), keep_out=False)
     trace = seen.unexplained
     return score_gate("x", seen, trace, lambda column: margins_of(DEFAULT.unexplained, trace, column), np.ones(6, bool))
+
+
+def test_the_union_counts_a_slump_of_a_group_for_each_test_and_as_one_event() -> None:
+    logs = np.random.default_rng(2).normal(0, 0.02, (120, 6))
+    logs[60:69] -= 0.4
+    nights = Nights("x", tuple("abcdef"), np.zeros(6, int), ("g",), logs)
+    tests, events = score_union(nights, np.ones(6, bool), "unexplained")
+    assert tests.false == pytest.approx(6 * events.false)
+    assert events.false > 0
+    assert tests.found[3] > 90
+    assert events.found[3] > 90  # of the whole group
 
 
 def test_a_fall_is_false_if_it_was_gone_within_14_nights() -> None:

@@ -42,6 +42,23 @@ def test_phases_follow_each_other_without_gap(monkeypatch: pytest.MonkeyPatch) -
     assert (one.wtime_start, one.wtime_stop) == (7.0, 7.0)
 
 
+def test_waiting_between_calls_is_no_access(monkeypatch: pytest.MonkeyPatch) -> None:  # RES-32
+    ticks = iter([0, 10, 20, 25, 40, 60, 65])
+    monkeypatch.setattr("pytest_pario.measure.clock.time.perf_counter_ns", lambda: next(ticks) * 10**9)
+    monkeypatch.setattr(
+        "pytest_pario.measure.clock.mpi.load", lambda: type("M", (), {"Wtime": staticmethod(lambda: 7.0)})
+    )
+    watch, met = Stopwatch(), list[str]()
+    watch.start()
+    watch.mark()
+    watch.wait(lambda: met.append("barrier"))
+    watch.mark()
+    watch.mark()
+    watch.stop()
+    one = watch.times(99)
+    assert (one.io_s, one.sync_s, one.job_s, one.elapsed_s, met) == (25, 20, 45, 65, ["barrier"])
+
+
 def test_ranks_become_one_sample() -> None:  # MODEL-11: numbers are functions of what was recorded
     comm = Ranks([[times(1, 2, start=100.0)], [times(3, 4, start=101.0)]])
     samples = agree_samples(comm, comm.allgather(None)[0])  # type: ignore[arg-type]

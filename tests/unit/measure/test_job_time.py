@@ -14,5 +14,5 @@ class Two:
 
 def test_a_job_is_access_and_sync_and_nothing_else() -> None:  # GPFS-02, GPFS-10
     mine = [RankTimes(1.0, 2.0, 3.0, 4.0, 10.0, 0.0, 10.0, 10)]
-    assert agree_samples(Two(), mine, as_job=True).elapsed_s == (7.0,)  # type: ignore[arg-type]
+    assert agree_samples(Two(), mine, calls_only=True).elapsed_s == (7.0,)  # type: ignore[arg-type]
     assert agree_samples(Two(), mine).elapsed_s == (14.0,)  # type: ignore[arg-type]

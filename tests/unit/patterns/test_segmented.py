@@ -34,7 +34,7 @@ def test_b_eff_io_segments_of_a_real_run() -> None:
     tables = [table for made in plans for table in made.ranks]
     assert check.is_tiling(tables)
     assert check.file_size(tables) == 39845888
-    assert views(plans[3], 1) == (View(segment + 9 * MiB, Contiguous(8), 32, 8),)
+    assert tuple(views(plans[3], 1)) == (View(segment + 9 * MiB, Contiguous(8), 32, 8),)
 
 
 def test_second_lseg_vector() -> None:

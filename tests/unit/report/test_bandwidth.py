@@ -31,6 +31,13 @@ def test_a_read_tells_its_caches() -> None:
     assert note_of({}) == ""
 
 
+def test_a_rate_over_computing_is_labelled() -> None:
+    # bytes by the time of steps and output stand in one table with rates of I/O
+    record = {"phase": "write", "facts": {"mode": "solved"}, "flags": ["oversubscribed"]}
+    assert note_of(record) == "computing included, oversubscribed"
+    assert note_of({**record, "facts": {"mode": "replay"}}) == note_of({**record, "phase": "read"}) == "oversubscribed"
+
+
 def test_dropped_hints_are_told_once() -> None:
     record = {"facts": {"hints": {"dropped": {"IBM_largeblock_io": "true"}}}}
     assert dropped_hints([record, record, {}]) == ["hints that the library dropped: IBM_largeblock_io (2 tests)"]

@@ -6,9 +6,10 @@ import math
 from html.parser import HTMLParser
 from pathlib import Path
 
+from pytest_pario.baseline.store import Failure
 from pytest_pario.cli import main
 from pytest_pario.report.page import sparkline
-from tests.unit.baseline.nights import save_nights
+from tests.unit.baseline.nights import content, entry, save_nights
 
 
 class Tags(HTMLParser):
@@ -62,6 +63,23 @@ def test_a_quiet_night_has_nothing_to_look_at(tmp_path: Path) -> None:
     assert main(["page", str(tmp_path / "p.html"), "--store", str(tmp_path)]) == 0
     assert "To look at" not in (tmp_path / "p.html").read_text()
     assert main(["page", str(tmp_path / "none" / "p.html"), "--store", str(tmp_path)]) == 2
+
+
+def test_a_page_is_not_green_where_something_failed_or_could_not_be_read(tmp_path: Path) -> None:
+    store = save_nights(tmp_path, 20)
+    page = tmp_path / "p.html"
+    names = [f"p{k}" for k in range(5)]
+    failure = Failure("suites/test_it.py::test[p9]", "failed", "rank 2: MPI error")
+    store.save_night(content([entry(name, [500.0]) for name in names]), failures=[failure])
+    assert main(["page", str(page), "--store", str(tmp_path)]) == 1
+    told = page.read_text()
+    assert 'class="verdict bad"' in told
+    assert "failed: suites/test_it.py::test[p9]: rank 2: MPI error" in told
+    assert "not measured on this night: p5@" in told
+    max((tmp_path / "box").glob("*.json")).write_text("{")
+    assert main(["page", str(page), "--store", str(tmp_path)]) == 4
+    assert 'class="verdict none"' in page.read_text()
+    assert "the newest night could not be read" in page.read_text()
 
 
 def test_a_curve_has_gaps_where_nights_are_missing() -> None:

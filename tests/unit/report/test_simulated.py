@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -33,14 +34,19 @@ def test_plot_puts_the_highest_on_top() -> None:
     assert lines[-2].split() == ["1KiB", "2KiB"]
 
 
-@pytest.mark.parametrize("model", ["resonance", "interference", "scaling", "locks"])
+@pytest.mark.parametrize("model", ["resonance", "interference", "scaling", "locks", "prefetch"])
 def test_pages(model: str, capsys: pytest.CaptureFixture[str]) -> None:  # SIM-08, SIM-15
-    arguments = {"resonance": ["--segments", "64K", "--seeds", "1"], "scaling": ["--processes", "1", "4"]}.get(
-        model, []
-    )
+    few = ["--processes", "1", "4"]
+    given = {"resonance": ["--segments", "64K", "--seeds", "1"], "scaling": few, "prefetch": few}
+    arguments = given.get(model, [])
     assert main(["simulate", model, "--nodes", "8", "--set", "jitter_s=0.0002", *arguments]) == 0
     text = capsys.readouterr().out
     assert text.startswith("8 nodes, striping unit 64 KiB, jitter_s=0.0002")
+    if model == "locks":  # GPFS-41
+        assert re.search(r"^partitioned +[\d.]+ +0 +\d+$", text, re.MULTILINE)
+        assert ": 1 restart, " in text
+    if model == "prefetch":  # GPFS-42
+        assert re.search(r"^max_acc=1 +\d\.\d\d +\d\.\d\d$", text, re.MULTILINE)
     if model == "resonance":
         assert "full resonance at N*s = M*u: N=2: 256 KiB, N=4: 128 KiB" in text
 

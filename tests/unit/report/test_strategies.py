@@ -64,10 +64,12 @@ def test_no_stripe_without_agreement(scans: dict[int, dict[int, list[float]]]) -
 
 def test_two_programs_are_shown_with_and_without_each_other() -> None:  # RES-38, RES-39
     row = {"strategy": "resonant:unit=1", "compute_s": 0.1, "alone": (10.0, 12.0), "together": (5.0, 6.0)}
-    head, line = format_interference([{**row, "other_alone": (3.0,), "other_together": (2.0,), "relative": 0.5}])
+    head, line = format_interference(
+        [{**row, "other_alone": (3.0,), "other_together": (2.0,), "relative": 0.5, "cache": {"state": "cold"}}]
+    )
     assert head.split()[:4] == ["MiB/s,", "two", "programs", "pause"]
     assert " ".join(line.split()) == (
-        "resonant 0.1 s 11.0 [10.0, 12.0] 5.5 [5.0, 6.0] 3.0 [3.0, 3.0] 2.0 [2.0, 2.0] 0.50"
+        "resonant 0.1 s 11.0 [10.0, 12.0] 5.5 [5.0, 6.0] 3.0 [3.0, 3.0] 2.0 [2.0, 2.0] 0.50 cold"
     )
 
 
@@ -86,7 +88,9 @@ def test_bench_table() -> None:
             {
                 "directory": "/x",
                 "case": "columns",
-                "seconds": {"write": {"two_phase": [0.03, 0.02], "native": [0.02, 0.04]}},
+                "seconds": {
+                    "write": {"two_phase": [0.03, 0.02], "native cb_nodes=4": [0.01, 0.06], "native": [0.02, 0.04]}
+                },
             }
         ],
         "seeks": [{"strategy": "resonant:unit=1", "phase": "read", "most": 1, "mean": 0.25}],
@@ -94,6 +98,7 @@ def test_bench_table() -> None:
     lines = table(result, 4, {"/x": "tmpfs"})
     assert lines[2].split() == ["columns", "tmpfs", "write", "native", "20.00", "1.00", "1.00"]
     assert lines[3].split() == ["columns", "tmpfs", "write", "two_phase", "20.00", "1.00", "0.83"]
+    assert lines[4].split() == ["columns", "tmpfs", "write", "native", "cb_nodes=4", "10.00", "0.50", "1.17"]
     assert lines[-1].split()[-3:] == ["resonant", "0.25", "1"]
     with pytest.raises(ParameterError, match="--ranks = 1"):
         run_strategies_bench(1, [], 1, None)

@@ -137,6 +137,25 @@ def test_directives() -> None:  # GPFS-41
         file.unlock(0)
 
 
+def test_a_changed_buffer_size_begins_a_partitioning_anew() -> None:  # GPFS-39, GPFS-41
+    file = Partitioning(unit=1)
+    mode = ShippingMode(block=4, stripe=8, partitioning=file)
+    assert (file.unit, file.restarts) == (8, 0)  # not begun: it will take these blocks
+    for task in range(3):
+        file.start(task, 3)
+    assert mode.resize(13) == 16
+    assert (file.map, file.restarts) == (default_map(16, 3), 1)
+    mode.resize(16)  # the same blocks: nothing begins anew
+    mode.begin()
+    with pytest.raises(DirectiveError, match="pending"):
+        mode.resize(40)
+    mode.end()
+    file.stop(0)
+    with pytest.raises(DirectiveError, match="stopping cannot be restarted"):
+        mode.resize(40)
+    assert (mode.stripe, mode.changes, file.restarts) == (16, [8, 16, 16], 1)
+
+
 def test_directives_are_never_ignored() -> None:  # GPFS-41
     file = Partitioning(unit=4)
     with pytest.raises(DirectiveError, match="cannot map"):

@@ -44,6 +44,10 @@ def test_hints_fill_in() -> None:  # RES-02: explicit parameters first; a hint o
     assert (made.unit, made.nodes, made.agents, made.buffer) == (MiB, None, 2, 4 * MiB)
     assert with_hints(parse_strategy("resonant:unit=64KiB"), hints).unit == 64 * KiB
     assert with_hints(parse_strategy("data_shipping"), {"IBM_io_buffer_size": "1000000"}).stripe == 1_000_000
+    # also where it says the default
+    named = parse_strategy("two_phase:buffer=16MiB")
+    assert with_hints(named, hints).buffer_bytes == parse_strategy("two_phase").buffer_bytes == 16 * MiB
+    assert str(named) == "two_phase:buffer=16777216"
 
 
 @pytest.mark.parametrize(("text", "stripe"), [("16MB", 16 * MiB), ("2MB", 2 * MiB), ("262144", 256 * KiB), ("0", None)])

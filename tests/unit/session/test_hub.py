@@ -159,6 +159,16 @@ def test_a_lost_rank_is_named_in_the_journal(hub: Hub, tmp_path: Path) -> None:
     assert "rank 1 (pid 1 on h) died in test_x.py::test_y [setup]" in text
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_journal_that_takes_no_line_is_told_once(hub: Hub) -> None:
+    hub.settings["journal"], told = "/dev/full", "journal /dev/full cannot be written: No space left on device"
+    hub._write_journal({"event": "stop", "reason": f"rank 0: {told}"})
+    assert hub.watch.words == []
+    hub._write_journal({"event": "abort", "nodeid": "t.py::t"})
+    assert hub.watch.words == [f"pario: {told}"]
+    hub.watch.words.clear()
+
+
 def receive_after_sync(root: HubClient, other: HubClient) -> str:
     """Close rank 1's connections and wait for what the hub orders root to do."""
     both(lambda: root.gather("bcast", "sync", 1), lambda: other.gather("bcast", "sync", 1))

@@ -132,6 +132,15 @@ def test_foreign_files_are_refused(tmp_path: Path, text: str, message: str) -> N
         list(read_entries(path))
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_an_error_in_a_sentence() -> None:
+    journal, told = Journal(Path("/dev/full")), "journal /dev/full cannot be written: No space left on device"
+    with pytest.raises(JournalError, match=told):
+        journal.write("session", schema=1)
+    with pytest.raises(JournalError, match=told):
+        append_line(journal.path, {"event": "stop"}, durable=True)
+
+
 def test_a_missing_journal_is_named(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match=r"cannot read journal .*nowhere: No such file"):
         read_history(tmp_path / "nowhere")

@@ -65,6 +65,53 @@ def test_informing_options_need_no_journal(tmp_path: Path, capsys: pytest.Captur
     assert "outside of any test; giving up: no test finished; 0 tests are in" in capsys.readouterr().out
 
 
+AGAIN = """
+number = len(journal.path.read_text().split("session")) - 1
+if number < LAST:
+    journal.write("start", nodeid=f"t.py::t{number}")
+    journal.write("end", nodeid=f"t.py::t{number}", outcome="passed", reports=[])
+journal.write("start", nodeid="t.py::spoiled")
+journal.write("stop", reason="ranks 0,1: no communicator is left", nodeid=None, again=True)
+journal.write("finish", exitstatus=2)
+sys.exit(2)
+"""
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_a_job_that_lacks_something_is_followed_by_another_while_that_helps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, JOB + AGAIN.replace("LAST", "3")) == 2
+    told = capsys.readouterr().out
+    assert "the rest goes on in job 3" in told
+    assert "job 3 was stopped: ranks 0,1: no communicator is left: 2 passed" in told
+    assert set(read_history(tmp_path / "j.jsonl").finished) == {"t.py::t1", "t.py::t2"}  # nobody was convicted
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_a_hang_outside_of_any_test_is_nobodys_fault_and_not_tried_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hang = "journal.write('abort', nodeid=None, diagnosis='no end of the session (collection)'); sys.exit(1)"
+    assert run(tmp_path, JOB + hang) == 1
+    assert "job 1 ended with status 1 outside of any test; giving up" in capsys.readouterr().out
+    assert read_history(tmp_path / "j.jsonl").finished == {}
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_a_journal_that_takes_no_verdict_ends_the_run_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(path: Path, *_: object, **__: object) -> None:
+        raise JournalError(f"journal {path} cannot be written: Disk quota exceeded")
+
+    monkeypatch.setattr("pytest_pario.session.supervisor.append_line", full)
+    assert run(tmp_path, JOB + "journal.write('start', nodeid='t.py::t'); sys.exit(5)") == 5
+    told = capsys.readouterr().out
+    assert "job 1 ended with status 5 in t.py::t, and journal" in told
+    assert "cannot be written: Disk quota exceeded: no test finished" in told
+
+
 @pytest.mark.usefixtures("own_signals")
 def test_how_an_earlier_run_ended_is_not_how_this_one_does(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"

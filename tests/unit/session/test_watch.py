@@ -200,6 +200,19 @@ def test_a_signal_stops_all_ranks_alike() -> None:
     assert {message["status"] for _, channel, message in sent(made) if channel == CALL} == {2}
 
 
+def test_a_rank_that_cannot_go_on_stops_all_where_they_meet() -> None:
+    made = watch(size=2)
+    phase(made, 1, 1.0)
+    halted = {"op": "gather", "kind": "phase", "label": "t.py::t [setup]", "data": {}, "halt": {"why": "disk full"}}
+    made.on_message(0, halted, 1.5)
+    assert sent(made) == [(rank, CALL, {"stop": "rank 0: disk full"}) for rank in (0, 1)]
+    assert made.journal_lines == [{"event": "stop", "reason": "rank 0: disk full", "nodeid": "t.py::t", "again": False}]
+    for rank in range(2):
+        data = {"status": 2, "why": "Exit"}
+        made.on_message(rank, {"op": "gather", "kind": "exit", "label": "exit status", "data": data}, 2.5)
+    assert [message["status"] for _, _, message in sent(made)] == [2, 2]
+
+
 def test_ranks_that_do_not_stop_are_ended() -> None:
     made = watch()
     made.on_message(1, {"op": "signal", "signum": int(signal.SIGTERM)}, 2.0)
@@ -266,6 +279,56 @@ def test_ranks_with_more_subtests_go_on_while_the_others_wait() -> None:
 def test_no_limit_where_the_limit_is_zero() -> None:
     made = watch(timeout_s=0)
     phase(made, 0, 1.0)
+    assert made.deadline() is None
+
+
+def joined(size: int = 2) -> Watch:
+    made = Watch(size, 10.0, 2.0, now=0.0)
+    assert made.deadline() is None  # how long ranks may take to join is the hub's to limit
+    made.on_joined(1.0)
+    return made
+
+
+def gather(made: Watch, kind: str, label: str, now: float) -> None:
+    for rank in range(made.size):
+        data = {"status": 0, "why": None} if kind == "exit" else None
+        made.on_message(rank, {"op": "gather", "kind": kind, "label": label, "data": data}, now)
+    sent(made)
+
+
+def test_a_hang_in_collection_is_told_though_no_rank_waits() -> None:
+    made = joined()
+    gather(made, "bcast", "seed", 2.0)
+    assert made.deadline() == 12.0
+    made.on_message(0, {"op": "step", "name": "collection"}, 3.0)
+    assert made.deadline() == 13.0
+    made.on_tick(13.0)
+    for rank in range(2):
+        made.on_message(rank, {"op": "stack", "stack": [["/somewhere/t.py", 3, "<module>", "import hung"]]}, 13.1)
+    assert made.diagnosis == (
+        "no end of the session (collection) within 10 s: ranks 0,1 in module body at /somewhere/t.py:3"
+    )
+    made.on_tick(15.0)
+    assert (made.journal_lines[0]["event"], made.journal_lines[0]["nodeid"]) == ("abort", None)
+
+
+def test_reports_have_the_time_of_a_step_and_no_test_is_blamed_for_them() -> None:
+    made = watch(size=2)
+    for name in ("setup", "call", "teardown"):
+        for rank in range(2):
+            phase(made, rank, 1.0, name=name)
+    gather(made, "exit", "exit status", 20.0)
+    assert made.deadline() == 30.0
+    made.on_tick(30.0)
+    made.on_tick(33.0)
+    made.on_tick(35.0)
+    assert made.journal_lines[0]["nodeid"] is None
+    assert "no end of the session (reports)" in made.diagnosis
+
+
+def test_who_has_taken_leave_has_no_limit() -> None:
+    made = joined()
+    gather(made, "leave", "end", 2.0)
     assert made.deadline() is None
 
 

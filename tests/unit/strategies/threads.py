@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pytest_pario.patterns.pieces import Bytes
+from pytest_pario.strategies.runs import Runs
 from pytest_pario.strategies.store import Done
 
 LIMIT_S = 60
@@ -96,10 +97,12 @@ class Comm:
 
 
 class MemoryFile:
-    """A file that all ranks have in memory; one whose disk is `broken` fails."""
+    """A file that all ranks have in memory; one whose disk is `broken` fails, and it may take `lists`."""
 
-    def __init__(self, image: Bytes, broken: bool = False) -> None:
-        self._image, self._broken = image, broken
+    def __init__(self, image: Bytes, broken: bool = False, lists: bool = False) -> None:
+        self._image, self._broken, self._lists = image, broken, lists
+        self.asked: list[int] = []
+        """Runs of each list."""
 
     def write_at(self, offset: int, data: Bytes) -> int:
         self._fail()
@@ -117,6 +120,18 @@ class MemoryFile:
 
     def start_read(self, offset: int, out: Bytes) -> Done:
         return Done(self.read_at(offset, out))
+
+    def start_list(self, runs: Runs, data: Bytes, *, writes: bool) -> Done | None:
+        if not self._lists:
+            return None
+        self.asked.append(runs.begins.size)
+        move, moved = self.write_at if writes else self.read_at, 0
+        for begin, size, place in zip(runs.begins.tolist(), runs.sizes.tolist(), runs.places.tolist(), strict=True):
+            moved += move(begin, data[place : place + size])
+        return Done(moved)
+
+    def settle(self) -> None:
+        """Nothing is kept."""
 
     def _fail(self) -> None:
         if self._broken:

@@ -7,12 +7,13 @@ from pytest_pario.workloads.hints import HINT_KEYS, check_hint, check_hints, cla
 
 
 @pytest.mark.parametrize("key", ["cb_buffer_size", "ind_rd_buffer_size", "ind_wr_buffer_size", "cb_nodes"])
-@pytest.mark.parametrize("value", ["0", "-1", "x", "", "1.5", "0x10"])
+@pytest.mark.parametrize("value", ["0", "-1", "x", "", "1.5", "0x10", "2147483648", "4294967296"])
 def test_sizes_and_counts_must_be_positive(key: str, value: str) -> None:
     # GEN-13
     with pytest.raises(HintValueError, match=f"hint {key}"):
         check_hint(key, value)
     check_hint(key, "1")
+    check_hint(key, "2147483647")
 
 
 @pytest.mark.parametrize("key", ["striping_unit", "striping_factor"])

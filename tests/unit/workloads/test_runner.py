@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from pytest_pario import mpi
+from pytest_pario.access import deeds
 from pytest_pario.access.executor import Manner
 from pytest_pario.access.verification import verify_written
 from pytest_pario.environment.load import HostsLoad
 from pytest_pario.errors import FileAccessError, HintValueError, ParameterError, VerificationError
 from pytest_pario.measure.cache import flush_caches
-from pytest_pario.model import Access, Derived, Hints, Open, Pattern, Record, Replay
+from pytest_pario.model import Access, Derived, Hints, Open, Pattern, Record, Replay, SyncRule
 from pytest_pario.patterns import Segmented, Strided, plan
+from pytest_pario.patterns.scattered import Scattered
 from pytest_pario.patterns.stamp import PERIOD
 from pytest_pario.workloads import runner as module
 from pytest_pario.workloads.runner import Runner, RunRules, buffer_bytes
@@ -41,6 +43,12 @@ def run(directory: Path, pattern: Pattern, phase: Access, **rules: Any) -> Recor
         ({"after": "other"}, {}, ParameterError, r"x: after = 'other'"),
         ({"hints": Hints({}, {"cb_buffer_size": "0"})}, {}, HintValueError, "cb_buffer_size = '0'"),  # GEN-13
         ({}, {"memory_limit": 1000}, ParameterError, "at most the memory limit 1000 B"),
+        (
+            {"files": "each"},
+            {"manner": Manner(call_barriers=True)},
+            ParameterError,
+            "x: call_barriers.*one file together",
+        ),
     ],
 )
 def test_what_would_be_ignored_is_refused(
@@ -57,6 +65,73 @@ def test_a_file_goes_with_the_last_close(tmp_path: Path, monkeypatch: pytest.Mon
     assert record.facts["deleted_on_close"] is True
     assert len(record.samples.io) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("pointer", ["individual", "explicit"])
+@pytest.mark.parametrize(
+    ("total", "per_call", "inside", "views", "told"),
+    [
+        (4, 0, True, 1, "inside the timed part"),  # one region is timed as two are
+        (8, 0, True, 2, "inside the timed part"),
+        (4, 0, False, 1, "before the clock"),
+        (8, 0, False, 2, "before the clock"),
+        (8, 2, True, 4, "inside the timed part"),
+        (8, 2, False, 4, "before the clock"),
+        (65, 1, False, 65, "inside the timed part"),  # more than are kept
+    ],
+)
+def test_a_view_is_built_once_and_where_the_record_says(
+    total: int,
+    per_call: int,
+    inside: bool,
+    views: int,
+    told: str,
+    pointer: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # GPFS-13, GPFS-14, GPFS-24, CONS-07
+    real_view, real_course = Scattered._view, deeds.carry_out
+    timed: list[bool] = [False]
+    built: list[bool] = []
+
+    def view(self: Scattered, *given: Any) -> Any:
+        built.append(timed[0])
+        return real_view(self, *given)
+
+    def carry_out(*given: Any) -> Any:
+        timed[0] = True
+        try:
+            return real_course(*given)
+        finally:
+            timed[0] = False
+
+    monkeypatch.setattr(Scattered, "_view", view)
+    monkeypatch.setattr("pytest_pario.access.executor.carry_out", carry_out)
+    sub = (2, 16) if per_call == 1 else None
+    layout = Scattered(64, total, seed=3, region=0 if per_call else 256, per_call=per_call, sub=sub)
+    pattern = Pattern("x", layout, pointer=pointer, open=Open(prefill=0xEE))
+    rules = RunRules(rounds=1, warmup_rounds=0, manner=Manner(types_inside=inside))
+    record = Runner(mpi.load().COMM_SELF, tmp_path, "ext4", rules).run(pattern, "write")
+    assert (record.facts["views"], record.facts["filetypes"]) == (views, told)
+    # the rehearsal builds the first view, too; nothing is built twice under the clock, nor a second time before it
+    assert built == ([False] + [True] * views if told == "inside the timed part" else [False] * (1 + views))
+    plain = run(tmp_path, Pattern("y", LAYOUT, pointer="explicit"), "write").facts
+    assert (plain["views"], plain["filetypes"]) == (0, "none")
+
+
+@pytest.mark.parametrize("way", ["library", "filesystem"])
+@pytest.mark.parametrize("change", [{}, {"files": "each"}, {"api": "posix", "pointer": "explicit"}])
+def test_space_is_allocated_apart_from_what_is_timed(
+    way: Any, change: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # GPFS-13, CONS-46
+    opened = Open(prealloc=True, prealloc_by=way)
+    facts: Any = run(tmp_path, Pattern("x", LAYOUT, open=opened, **change), "write").facts
+    call = "MPI_File_preallocate" if way == "library" else "fallocate: "
+    assert facts["allocation"].startswith(f"preallocated ({call}")
+    assert facts["allocated_bytes"] >= 64 * 4096
+    assert len(facts["allocation_s"]) == 4  # before the rehearsal, a warm-up and two rounds
+    assert min(facts["allocation_s"]) > 0
+    assert facts["resident_before_write"] is not None  # evicted, and looked at
 
 
 def test_hints_of_a_view_are_sent_and_recorded(tmp_path: Path) -> None:  # GEN-12
@@ -135,6 +210,22 @@ def test_memory_is_what_is_allocated() -> None:
     assert buffer_bytes(rules, work, 0, "read") == 1 << 30
     assert buffer_bytes(rules, work, 0, "write") == PERIOD + (1 << 20)  # a ring
     assert buffer_bytes(RunRules(whole_buffer=True), work, 0, "write") == 1 << 30  # CONS-41
+
+
+# RES-31, RES-32, CONS-35..37: the time of the calls of the slowest process; sync only where it is asked for
+@pytest.mark.parametrize("strategy", [None, "two_phase", "independent"])
+@pytest.mark.parametrize(
+    ("sync", "phase", "timed"),
+    [("none", "write", "write"), ("none", "read", "read"), ("end", "write", "write, sync"), ("end", "read", "read")],
+)
+def test_the_time_of_the_calls(sync: SyncRule, phase: Access, timed: str, strategy: str | None, tmp_path: Path) -> None:
+    pattern = Pattern("x", Strided(4096, ncalls=4), coll=True, metric="aggregate", sync=sync)
+    record = run(tmp_path, pattern, phase, strategy=strategy, manner=Manner(call_barriers=True))
+    samples = record.samples
+    assert record.facts["timed"] == timed
+    assert (record.facts["call_barriers"], record.facts["synced"]) == (True, "sync" in timed)
+    for number, elapsed_s in enumerate(samples.elapsed_s):
+        assert elapsed_s == pytest.approx(samples.io[number].max_s + samples.sync[number].max_s)
 
 
 @pytest.mark.parametrize("given", [{"intra_barriers": True}, {"manner": Manner(intra_barriers=True)}, {}])

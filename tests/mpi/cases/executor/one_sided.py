@@ -77,6 +77,8 @@ with broken(executor._MpiFile, "sync", MPI.Exception(MPI.ERR_NO_SPACE)):
     told["sync"] = leave(EACH, "write")
 with broken(executor._Viewing, "_set", no_file):
     told["view"] = leave(EACH, "write")
+with broken(executor, "_build", MemoryError("no room for a filetype")):
+    told["filetype"] = leave(SHARED, "write", manner=executor.Manner(types_inside=True))
 with broken(cache, "evict", OSError(5, "Input/output error")):
     told["evict"] = leave(SHARED, "read")
 with broken(verification, "verify_file", OSError(24, "Too many open files")):

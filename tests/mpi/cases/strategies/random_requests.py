@@ -97,6 +97,7 @@ for number in range(turns):
     for place, layout in enumerate(layouts()):
         known = list(strategies())
         text = known[(number + place) % len(known)]
+        turns_by_list = (number + place) % 3 > 0
         tables = [layout.at(n).calls(rank, n) for rank in range(n)]
         end, gap = max(table.end for table in tables), pick(0, 2) * 3
         wanted = dice.integers(1, 255, end, dtype=np.uint8)
@@ -110,10 +111,11 @@ for number in range(turns):
         native = look()
         natively += 1
         start_anew(end)
-        site = Site(comm, MpiFile(handle))
+        site = Site(comm, MpiFile(handle, str(path) if turns_by_list else None))
         strategy = make_strategy(parse_strategy(text))
         for call in range(tables[me].call_count):
             strategy.carry_out(site, movement(tables[me], call, wanted, gap, True))
+        site.file.settle()
         image = look()
         fine = me != 0 or (image.size == end and bool((image == np.where(touched, wanted, 0xEE)).all()))
         fine = fine and bool(np.array_equal(image, native))
@@ -121,6 +123,7 @@ for number in range(turns):
             expected, got = movement(tables[me], call, wanted, gap, True), movement(tables[me], call, wanted, gap, False)
             strategy.carry_out(site, got)
             fine = fine and bool((expected.memory == got.memory).all())
+        site.file.settle()
         ran += 1
         if not comm.allreduce(fine and not site.errors, op=MPI.LAND):
             bad.append(f"{layout} {text} gap {gap}: {[str(error) for error in site.errors][:2]}")

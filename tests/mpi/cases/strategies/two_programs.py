@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpi4py import MPI
 
+import pytest_pario.workloads.resonance.interference as interference
 import pytest_pario.workloads.resonance.sharing as sharing
 from pytest_pario.errors import ParioError
 from pytest_pario.units import KiB
@@ -13,6 +14,17 @@ from pytest_pario.workloads.resonance.interference import measure_interference
 from pytest_pario.workloads.resonance.programs import demonstration, mpi_io_test
 
 comm, directory = MPI.COMM_WORLD, Path(sys.argv[1])
+emptied = []
+flush_caches = interference.flush_caches
+
+
+def counting(ranks, paths, *rest):
+    """Empty caches and write down whose."""
+    emptied.extend(path.name for path in paths)
+    return flush_caches(ranks, paths, *rest)
+
+
+interference.flush_caches = counting
 first, other = demonstration(4 * KiB, 3), mpi_io_test(4 * KiB, 5)
 found = {}
 for text in ("native", "two_phase", "resonant:unit=4096,nodes=4"):
@@ -32,7 +44,8 @@ class Damaging(sharing.SharingProgram):
                 file.write(b"\0")
 
 
-import pytest_pario.workloads.resonance.interference as interference
+emptied_first = comm.bcast(emptied.count(f"interference-{first.name}"), root=0)
+emptied_other = comm.bcast(emptied.count(f"interference-{other.name}"), root=comm.size - 1)
 
 interference.SharingProgram = Damaging
 try:
@@ -42,4 +55,6 @@ except ParioError as error:
     told = type(error).__name__
 told = comm.gather(told)
 if comm.rank == 0:
-    print(json.dumps({"rank": 0, "found": found, "told": told, "left": [path.name for path in directory.iterdir()]}))
+    left = [path.name for path in directory.iterdir()]
+    counts = [emptied_first, emptied_other]
+    print(json.dumps({"rank": 0, "found": found, "emptied": counts, "told": told, "left": left}))

@@ -47,6 +47,9 @@ def test_each_phase_keeps_its_own_pause(subtype: str, tmp_path: Path, monkeypatc
     assert result.beside["read"].aside_s >= 0.02 * SMALL.fields
     assert (write.facts["aside_s"], read.facts["aside_s"]) == tuple(result.beside[phase].aside_s for phase in PHASES)
     assert write.facts["aside_s"] != read.facts["aside_s"]
+    # CONS-38: neither rule of aggregation counts the pause
+    assert result.read is not None
+    assert result.read.span_s[0] - result.read.elapsed_s[0] < result.beside["read"].aside_s / 2
     for paused in (True, False):
         beside = {"write": result.beside["write"], "read": dataclasses.replace(result.beside["read"], paused=paused)}
         told = dataclasses.replace(result, beside=beside)

@@ -47,6 +47,17 @@ def test_what_does_not_fit_into_the_memory_of_a_node_is_refused(
     running.require_room(Run(find_class("A"), "none"), 16, tmp_path, on_node=16)
 
 
+def test_what_would_not_end_in_time_is_skipped_with_an_estimate() -> None:
+    from pytest_pario.fixtures.btio import _check_time
+
+    told = r"btio-D-full-solved needs about \d+ s of computing on 9 ranks with the numpy engine, .* 7200 s .*or numba"
+    with pytest.raises(pytest.skip.Exception, match=told):
+        _check_time(Run(find_class("D"), "full"), "numpy", 9, 7200.0)
+    _check_time(Run(find_class("D"), "full"), "numpy", 16, 7200.0)
+    _check_time(Run(find_class("D"), "full"), "compiled", 9, 7200.0)
+    _check_time(Run(find_class("F"), "full", "replay"), "numpy", 1, 1.0)
+
+
 @pytest.mark.parametrize(("phase", "subtype"), [("raed", "full"), ("read", "none"), ("rewrite", "full")])
 def test_a_phase_that_is_none_is_refused(phase: str, subtype: str) -> None:
     from pytest_pario.fixtures.btio import _check_phase

@@ -72,7 +72,8 @@ def test_discontiguous() -> None:  # GPFS-12..17
     assert (layout.block, layout.total, layout.region) == (1024, 4 * 340992, 2 * GiB)
     assert rows["gpfs-discontiguous-coll"].types_inside
     assert rows["gpfs-discontiguous-posix"].single
-    assert rows["gpfs-discontiguous-prealloc-coll"].pattern.open.prealloc
+    opened = rows["gpfs-discontiguous-prealloc-coll"].pattern.open
+    assert (opened.prealloc, opened.prealloc_by) == (True, "library")  # GPFS-13: MPI_File_preallocate
     # regions of 2 GiB for 4 to 128 tasks
     counts = [math.ceil(n * 340992 * 1024 / (2 * GiB)) for n in (4, 8, 16, 32, 64, 128)]
     assert counts == [1, 2, 3, 6, 11, 21]
@@ -168,6 +169,8 @@ def test_parameters_shape_the_rows() -> None:  # GPFS-04, GPFS-15, GPFS-22
     layout = rows["gpfs-partitioning-on-indep"].pattern.layout
     assert isinstance(layout, Scattered)
     assert (layout.per_call, layout.fraction, layout.total) == (5, 0.25, 320)
+    by = chosen("gpfs_prealloc=1", "gpfs_prealloc_by=filesystem")
+    assert {row.pattern.open.prealloc_by for row in discontiguous(QUICK, 2, 1, by)} == {"filesystem"}
     assert not any(row.pattern.open.prealloc for row in all_rows("quick", 2, choices=chosen("gpfs_prealloc=0")))
     with pytest.raises(ParameterError, match="multiple of the block"):
         all_rows("quick", 2, choices=chosen("gpfs_region=1025"))
@@ -195,6 +198,23 @@ def test_hints_of_the_user_win_over_those_of_the_rows() -> None:  # GPFS-20
     assert standard["gpfs-partitioning-on-indep"]["partitioning"] == "on"
     assert standard["gpfs-partitioning-off-indep"]["partitioning"] == "off"
     assert "ignored" not in standard["gpfs-partitioning-on-indep"]
+
+
+@pytest.mark.parametrize("environment", [{"IBM_largeblock_io": "true"}, {"IBM_LARGEBLOCK_IO": "true"}])
+def test_every_variable_acts_or_is_told_as_dropped(environment: dict[str, str]) -> None:  # GPFS-04
+    asked = chosen(**environment, IBM_io_buffer_size="8MB", MAX_ACC="2", GPFS_PREALLOC="1", GPFS_PARTITIONING="1")
+    assert asked.hints == {"IBM_largeblock_io": "true", "IBM_io_buffer_size": "8MB", "max_acc": "2"}
+    rows = {row.pattern.name: row for row in all_rows("quick", 2, choices=asked)}
+    assert all(row.pattern.open.prealloc for name, row in rows.items() if "discontiguous" in name)
+    assert "gpfs-partitioning-off-indep" not in rows
+    off = all_rows("quick", 2, choices=chosen(GPFS_PARTITIONING="0"))
+    assert "gpfs-partitioning-on-indep" not in {row.pattern.name for row in off}
+    on, ranged = rows["gpfs-partitioning-on-indep"], rows["gpfs-range-2x4k-acc2-indep"]
+    assert not set(asked.hints) & {*on.pattern.hints.on_open, *ranged.pattern.hints.on_open}
+    assert told_of(on, asked.hints, ["IBM_largeblock_io", "other"])["dropped_hints"] == ["IBM_largeblock_io"]
+    assert "dropped_hints" not in told_of(ranged, asked.hints)
+    figures = [figure("on", 30.0, switch="on", dropped_hints=["IBM_x"]), figure("off", 20.0, switch="off")]
+    assert gpfs_lines(figures)[-1].endswith("on / off 1.50 by UNIQUE_OPEN alone, the library dropped IBM_x")
 
 
 def test_numbers_of_tasks() -> None:  # GPFS-07, GEN-17

@@ -15,7 +15,9 @@ from pytest_pario.errors import HintValueError, ParameterError
 from pytest_pario.model import Hints, Pattern
 from pytest_pario.patterns.rows import row, segmented, strided
 from pytest_pario.report.sweep import beffio_hints_text, chunk_of, romio_hints_text, sweep_lines, type_of
+from pytest_pario.session import sweep
 from pytest_pario.session.sweep import parse_pattern
+from pytest_pario.session.sweep_job import Place
 from pytest_pario.units import KiB
 from pytest_pario.workloads.beffio.hintfile import HintFile, parse_hints
 from pytest_pario.workloads.hints import relieve
@@ -49,6 +51,17 @@ def test_matrices_are_crossed() -> None:  # GPFS-04, GPFS-38
     assert len(sets) == 7
     assert sets[1].name == "cb_nodes=1 romio_cb_write=enable"
     assert parse_matrix(["cb_nodes=8"], "romio-write")["cb_nodes"] == ("8",)
+    # joined keys get the same value; one that is given takes the place of its own
+    assert parse_matrix(["cb_nodes=8,8"])["cb_nodes"] == ("8",)
+    joined = cross(parse_matrix(["ind_wr_buffer_size=1", "b+a=2,3"], "ibm-as-romio"))
+    assert len(joined) == 1 + 2 * 3 * 2 * 2
+    assert all(one.hints["cb_buffer_size"] == one.hints["ind_rd_buffer_size"] for one in joined[1:])
+    assert {one.hints["ind_wr_buffer_size"] for one in joined[1:]} == {"1"}
+    assert all(one.hints["a"] == one.hints["b"] for one in joined[1:])
+    # all of ROMIO that stands in for IBM's: two-phase, sieving, and the buffers of both
+    keys = {key for matrix in ("romio-write", "romio-read") for one in cross(MATRICES[matrix]) for key in one.hints}
+    assert keys >= {"romio_ds_write", "romio_ds_read", "ind_wr_buffer_size", "ind_rd_buffer_size", "cb_buffer_size"}
+    assert keys - {"cb_nodes", "cb_config_list"} == set(cross(MATRICES["ibm-as-romio"])[1].hints)
     assert {"IBM_largeblock_io", "IBM_io_buffer_size"} < set(MATRICES["ibm"])
     assert all(len(cross(matrix)) > 1 for matrix in MATRICES.values())
 
@@ -63,6 +76,10 @@ def test_matrices_are_crossed() -> None:  # GPFS-04, GPFS-38
         (["k" * 300 + "=1"], None, "at most 254 bytes"),
         (["a b=1"], None, "without blanks"),
         (["k=" + "v" * 2000], None, "at most 1023"),
+        (["cb_nodes=1", "cb_nodes=2"], None, "the only --hint with cb_nodes"),
+        (["a+b=1", "b=2"], None, "the only --hint with b"),
+        (["a+=1"], None, "key=value"),
+        ([], "", "romio-write"),
     ],
 )
 def test_wrong_matrices(words: list[str], ready: str | None, told: str) -> None:
@@ -238,6 +255,56 @@ def test_what_did_not_act_is_not_presented_as_if_it_had() -> None:  # GPFS-43, G
     assert same.recommended is same.cells[0]
     text = "\n".join(sweep_lines([same], library="MPICH"))
     assert "cb_nodes=1 asked, 4 in force; romio_cb_write=disable asked, automatic in force; the same hints" in text
+
+
+@pytest.mark.parametrize(
+    ("driver", "told"),
+    [
+        (
+            "UFS: Generic ROMIO driver for all UNIX-like file systems",
+            "striping_factor only echoed, UFS sets no striping",
+        ),
+        ("", "striping_factor only echoed, the library sets no striping"),
+        ("LUSTRE:", None),
+        ("PVFS2: ROMIO driver for PVFS2", None),
+    ],
+)
+def test_an_echo_is_no_evidence(driver: str, told: str | None) -> None:  # ENV-21, GEN-12
+    sets = cross({"striping_factor": ("8",), "striping_unit": ("65536",)})
+    in_force = {number: {"romio_filesystem_type": driver} for number in range(len(sets))}
+    found = measure(sets, {1: 2.0}, lambda: 1.0, in_force)
+    text = "\n".join(sweep_lines([found], library="MPICH"))
+    assert (found.recommended is found.cells[1]) == (told is None)
+    assert plain_swept(found)["sets"][1]["acted"] == (told is None)
+    assert ("has not acted" in text) == (told is not None)
+    assert (told or "") in text
+    # ROMIO aligns the domains of two-phase to the unit on any filesystem
+    sets = cross({"striping_unit": ("65536",)})
+    assert measure(sets, {1: 2.0}, lambda: 1.0, in_force).cells[1].acted
+
+
+def test_a_file_that_did_not_act_confirms_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # GEN-12
+    hints = {"cb_nodes": "4", "romio_cb_write": "enable"}
+    pattern = parse_pattern(LARGE, 4)
+    found = advised(pattern, hints)
+    given = (pattern,), (HintSet(), HintSet(hints)), ("write",), Place(4, tmp_path)
+    request = sweep.SweepRequest(*given, confirm=2)  # type: ignore[arg-type]
+    in_force = dict(hints)
+
+    def run_job(*given: object) -> dict[str, object]:
+        with_file = bool(given[3])
+        return {
+            "found": [{"rates": [[200.0 if with_file else 100.0]], "in_force": {"0": in_force if with_file else {}}}]
+        }
+
+    monkeypatch.setattr(sweep, "run_job", run_job)
+    (task,) = request.tasks([[0]])
+    (line,) = sweep._confirm(request, task, found, "MPICH 5")
+    assert "the hints of the file were in force; with ROMIO_HINTS 2.00 [2.00, 2.00]" in line
+    in_force |= {"cb_nodes": "1"}
+    del in_force["romio_cb_write"]
+    (line,) = sweep._confirm(request, task, found, "MPICH 5")
+    assert line.endswith("did not act: cb_nodes=4 asked, 1 in force; romio_cb_write=enable asked, nothing in force")
 
 
 def test_sets_with_equal_hints_in_force_are_one() -> None:
