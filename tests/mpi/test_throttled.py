@@ -23,18 +23,14 @@ import pytest
 from pytest_pario.model import Pattern
 from pytest_pario.patterns import Segmented
 
-PATTERNS = [
-    Pattern(f"segments-{k}K", Segmented(16 << 20, (k << 10,), count=16384 // k), pointer="explicit")
-    for k in (256, 1024)
-]
+PATTERN = Pattern("segments", Segmented(16 << 20, (1 << 20,), count=16), pointer="explicit")
 
 @pytest.mark.parametrize("phase", ["write", "read"])
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
-def test_rate(pattern, phase, pario):
-    pario.run(pattern, phase, rounds=2, warmup_rounds=0)
+def test_rate(phase, pario):
+    pario.run(PATTERN, phase, rounds=2, warmup_rounds=0)
 """
-MEASURED, LEARNING, WINDOW = 2, 15, 5
-USUAL_MB, SLOW_MB = 60, 40
+MEASURED, LEARNING, WINDOW, UNDONE = 3, 15, 5, 4
+USUAL_MB, SLOW_MB = 60, 30
 
 
 @pytest.fixture
@@ -49,6 +45,8 @@ def bed(tmp_path: Path) -> Iterator[Throttled]:
 def night(site: Path, bed: Throttled) -> Job:
     given = [
         f"--pario-dir={bed.path}",
+        # a probe of the device would take longer than the tests
+        f"--pario-device-rate={USUAL_MB}",
         "--pario-machine=box",
         "--pario-save",
         "--pario-remeasure=0",
@@ -67,7 +65,7 @@ def learn(site: Path) -> None:
         store.save_night(content(entries), FIRST + datetime.timedelta(days=number))
 
 
-def test_a_filesystem_that_writes_a_third_slower(bed: Throttled, tmp_path: Path) -> None:
+def test_a_filesystem_that_writes_half_as_fast(bed: Throttled, tmp_path: Path) -> None:
     (tmp_path / "test_rate.py").write_text(SUITE)
     bed.set(USUAL_MB, USUAL_MB)
     for _ in range(MEASURED):
@@ -79,11 +77,13 @@ def test_a_filesystem_that_writes_a_third_slower(bed: Throttled, tmp_path: Path)
     told = slow[-1].output
     assert slow[-1].status == 3, told
     # the writes and they alone
-    assert slow[-1].counts() == {"failed": 2, "passed": 2}, told
-    for k in (256, 1024):
-        assert f"segments-{k}K/write: " in told
-        assert f"segments-{k}K/read: " not in told
+    assert slow[-1].counts() == {"failed": 1, "passed": 1}, told
+    assert "segments/write: " in told
+    assert "segments/read: " not in told
     # undone: the first good night clears it
     bed.set(USUAL_MB, USUAL_MB)
-    undone = [night(tmp_path, bed) for _ in range(2)]
-    assert 0 in [job.status for job in undone], undone[-1].output
+    statuses: list[int] = []
+    while 0 not in statuses and len(statuses) < UNDONE:
+        job = night(tmp_path, bed)
+        statuses.append(job.status)
+    assert statuses[-1] == 0, job.output

@@ -19,7 +19,7 @@ for sync, loop, inside, api in product(
     ("none", "per_pattern", "per_call", "end"), ("auto", "python"), (False, True), ("mpiio", "posix")
 ):
     pattern = Pattern("p", Strided(4096, ncalls=6), pointer="explicit", api=api, sync=sync)
-    rules = RunRules(rounds=1, warmup_rounds=0, manner=Manner(inside, inside, loop))
+    rules = RunRules(rounds=1, warmup_rounds=0, manner=Manner(intra_barriers=inside, types_inside=inside, loop=loop))
     for phase in pattern.access:
         ran += 1
         try:
