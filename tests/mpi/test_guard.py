@@ -222,7 +222,7 @@ def test_view_that_only_the_library_refuses(n: int, tmp_path: Path) -> None:
     assert [record["error"] for record in others] == ["RemoteTaskError"] * (n - 1)
 
 
-@pytest.mark.parametrize("n", [1, THREE])
+@pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.openmpi)])
 def test_more_than_two_gibibytes(n: int, tmp_path: Path) -> None:
     """ENV-05: counted right by MPICH; a library without large counts refuses, and says so on all tasks."""
     records = run_case("large_count", n, tmp_path)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 
 import pytest
@@ -73,10 +74,15 @@ def test_the_line() -> None:
     assert "scheduled" not in ProgressLine(Progress(reads, UNIT_S)).text(reads[0], None, 0.0, now)
 
 
-def test_a_log_has_a_line_where_a_type_begins() -> None:
+def test_a_log_has_a_line_for_each_type_that_lasts() -> None:
     chosen = tuple(step for step in order([1, 2], "2.0", "type0") if step.row.type in (0, 4))
     line = ProgressLine(Progress(chosen, UNIT_S))
-    told = [step.id for step in chosen if line.begins(step)]
+    told = [step.id for number, step in enumerate(chosen) if line.is_due(step, 11.0 * number)]
     kinds = {"write": ("scatter-p00-1M", "seg_coll-p34-1M"), "rewrite": ("scatter-p00-1M",)}
     kinds["read"] = kinds["write"]
     assert told == [f"n{n}-{access}-{kind}" for access in kinds for n in (1, 2) for kind in kinds[access]]
+    # types of a second each: a line every ten seconds
+    line = ProgressLine(Progress(chosen, UNIT_S))
+    due = [number for number, step in enumerate(chosen) if line.is_due(step, number / 9)]
+    assert len(due) < len(told) / 2
+    assert all(b - a >= 90 for a, b in itertools.pairwise(due))
