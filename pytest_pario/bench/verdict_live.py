@@ -127,9 +127,10 @@ def _found_by_nights(place: Place) -> bool:
     red = {one.series.name for one in judgement.findings if one.state == "regressed"}
     if red - {TOUCHED}:
         print(f"red although nothing was done to them: {', '.join(sorted(red - {TOUCHED}))}")
-    undone = place.night()
-    print(f"undone: {'still red' if undone else 'green'}", flush=True)
-    return red == {TOUCHED} and not undone
+    # a red stands until a good night, and nights differ
+    green = next((number for number in range(1, MOST_SLOW + 1) if not place.night()), None)
+    print(f"undone: green on night {green}" if green else f"undone: still red after {MOST_SLOW} nights", flush=True)
+    return red == {TOUCHED} and green is not None
 
 
 def _found_by_pairs(place: Place) -> bool:
