@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ASK_NS = 20_000
 """How long is asked without sleeping."""
-FIRST_NAP_S, LONGEST_NAP_S = 50e-6, 1600e-6
+FIRST_NAP_S, LONGEST_NAP_S = 50e-6, 400e-6
 
 
 def wait_all(requests: Sequence[MPI.Request]) -> None:
@@ -27,7 +27,7 @@ def wait_all(requests: Sequence[MPI.Request]) -> None:
     while time.perf_counter_ns() - begun < ASK_NS:
         if done(requests):
             return
-    # each nap costs some 15 us of CPU time: few of them where a rank waits long for its turn on a core
+    # each nap costs some 15 us of CPU time; long ones would cost more time than that, for lines wait for each other
     nap_s = FIRST_NAP_S
     while not done(requests):
         time.sleep(nap_s)
