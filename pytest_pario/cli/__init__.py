@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 
@@ -14,8 +15,10 @@ from pytest_pario.cli.suites import add_suites
 from pytest_pario.errors import ParioError
 from pytest_pario.session.operator_cli import add_commands
 
-USAGE_STATUS = 2
+FAILED_STATUS, USAGE_STATUS = 1, 2
 PIPE_STATUS = 128 + signal.SIGPIPE
+COMMAND_CHARS = 300
+"""Of a command line that is named."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,6 +34,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ParioError as error:
         print(f"pario: {error}", file=sys.stderr)
         return USAGE_STATUS
+    except subprocess.TimeoutExpired as error:  # of a job that a bench or a sweep started
+        command = error.cmd if isinstance(error.cmd, str) else " ".join(map(str, error.cmd))
+        print(
+            f"pario: did not end within {error.timeout:g} s and was killed: {command[:COMMAND_CHARS]}", file=sys.stderr
+        )
+        return FAILED_STATUS
     except BrokenPipeError:  # `| head -1`: the rest was not wanted
         from pytest_pario.session.progress import hush
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from pytest_pario.cli import main
 from pytest_pario.errors import ParameterError
 from pytest_pario.options import TABLE, Options
 from pytest_pario.session.collection import describe_differences, digest, errors_within, first_difference
@@ -146,3 +148,14 @@ def test_a_resumed_run_has_one_journal() -> None:
     values |= {"pario_journal": Path("a"), "pario_resume": Path("b")}
     with pytest.raises(ParameterError, match="--pario-journal"):
         Options.from_values(values)
+
+
+def test_a_job_of_a_bench_that_hangs_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hang(*_all: object) -> int:
+        raise subprocess.TimeoutExpired(["mpiexec", "-n", "4"], 30.0)
+
+    monkeypatch.setattr("pytest_pario.bench.patterns.run_patterns_bench", hang)
+    assert main(["bench", "patterns"]) == 1
+    assert capsys.readouterr().err == "pario: did not end within 30 s and was killed: mpiexec -n 4\n"
