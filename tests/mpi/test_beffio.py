@@ -125,10 +125,8 @@ def test_the_whole_suite(tmp_path: Path) -> None:  # BEFF-01, BEFF-36..38, BEFF-
     assert "LSEG" in done.report("protocol.txt")
     assert len(done.report("plot.csv").splitlines()) == 1 + 2 * (35 + 7 + 35)
     assert "NOT VALID for comparison" in done.job.output
-    assert "b_eff_io n=1 write scatter 1M: 0% done" in done.job.output  # where a log can follow, type by type
-    assert re.search(
-        r"^b_eff_io n=2 read seg_coll 1M: .* last: p33 fill [\d.]+ MB/s, ends", done.job.output, re.MULTILINE
-    )
+    # where a log can follow, every ten seconds
+    assert "b_eff_io n=1 write scatter 1M: 0% done" in done.job.output
     assert done.overview["value_mb_s"] == system["value_mb_s"]
     assert {one["release"] for one in (*done.told.values(), done.overview)} == {
         f"pytest-pario {__version__}"
